@@ -27,6 +27,7 @@ class Work(NamedTuple):
 _WORK = {
     "commands": Work("speed.commands", "time and memory of each command, beside another build"),
     "speed": Work("speed.speed", "time and memory beside a bare interpreter"),
+    "peers": Work("speed.peers", "time of the hooks of other tools beside ours"),
     "quality": Work("retrieval.quality", "ranking beside plain retrieval tools"),
     "cluster": Work("retrieval.cluster", "order of the cluster's engine beside the reference"),
     "gate": Work("retrieval.gate", "silence on foreign prompts and recall on own ones"),
@@ -71,6 +72,9 @@ _WORK = {
     "load": Work(
         "speed.load", "events answered in time beside busy processes, late, or never; gates decided"
     ),
+    "claims": Work(
+        "speed.claims", "hooks over cards with conditions and claims about code; two builds in turn"
+    ),
     "serve": Work(
         "speed.serve", "a server of two workers and a loader: requests a second, latencies, memory"
     ),
@@ -82,6 +86,10 @@ _WORK = {
         "safety.redaction", "make the table of vendors' secrets; false alarms on code, and time"
     ),
     "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
+    "poisoned": Work(
+        "safety.poisoned",
+        "poisoned and unrelated memories of public benchmarks as cards: what reaches the model",
+    ),
     "trust": Work(
         "safety.trust", "races, kills, bad files, fuzzing, full disks, a hostile repository"
     ),
@@ -141,6 +149,14 @@ def _parser() -> argparse.ArgumentParser:
         if name == "redaction":
             command.add_argument("--rules", metavar="FILE", help="gitleaks.toml: make the table")
             command.add_argument("--version", help="which version of gitleaks it is from")
+        if name == "peers":
+            command.add_argument(
+                "peers", nargs="+", metavar="NAME=LINE", help="shell line of a hook for a prompt"
+            )
+        if name == "poisoned":
+            command.add_argument(
+                "data", metavar="WHEEL_OR_DIR", help="inspect-evals, as a wheel or unpacked"
+            )
         if name == "writers":
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
@@ -213,6 +229,8 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
             )
+        if name == "claims":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
         if name == "commands":
             command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
             command.add_argument(

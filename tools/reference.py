@@ -264,18 +264,14 @@ def _metavar(argument: object) -> str:
 
 
 def _prose(text: str, guide: str) -> str:
-    """Return a docstring as Markdown.
+    """Return a docstring as Markdown, without its example.
 
-    Of a command that has a guide, the page shows the first paragraph and a link. Of the others, it
-    shows an example in which an option has a value; other examples would only repeat the usage.
+    Of a command that has a guide, the page shows the first paragraph and a link.
     """
-    text, example = re.fullmatch(r"(.*?)Example: (.+)", text.strip(), re.DOTALL).groups()
-    text, example = (re.sub(r"\n[ \t]+", "\n", part).strip() for part in (text, example))
+    text = re.sub(r"\n[ \t]+", "\n", text.partition("Example: ")[0]).strip()
     if guide:
         text = text.partition("\n\n")[0]
-        return f"{text} See [{guide.removesuffix('.md')}]({guide}).\n"
-    if re.search(r" --?\w[\w-]* [^-]", example):
-        text = f"{text} Example: `{_cell(example)}`"
+        text = f"{text} See [{guide.removesuffix('.md')}]({guide})."
     return f"{text}\n"
 
 

@@ -72,6 +72,16 @@ Output = Annotated[
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print the complete list.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Show the changes without making them.")]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
+WithAgent = Annotated[
+    str | None,
+    Option(
+        "--with",
+        metavar="[AGENT]",
+        help="Let an agent complete drafts or find contradictions: claude, codex, gemini, "
+        "opencode, copilot, or a command that reads a prompt on stdin.",
+    ),
+]
+ShowPrompt = Annotated[bool, Option("--show-prompt", help="Print the prompts, but send nothing.")]
 Session = Annotated[
     str | None,
     Option("--session", metavar="SESSION", help="Take this session's injections into account."),

@@ -87,7 +87,8 @@ def describe_cache(costs: Costs) -> str:
     sessions = sum(bool(cost.lost) for cost in costs.by_session)
     tokens = sum(loss.tokens for cost in costs.by_session for loss in cost.lost)
     return (
-        f"{after[LOST]:,} of {compared:,} requests after a text of ours lost a part of the cache "
+        f"{after[LOST]:,} of {counted(compared, 'request')} after a text of ours lost a part of "
+        f"the cache "
         f"({tokens:,} tokens in {counted(sessions, 'session')}); of the other requests, "
         f"{others[LOST]:,} of {others[KEPT] + others[LOST]:,} did"
     )

@@ -88,8 +88,8 @@ OnDuplicate = Annotated[
         "--on-duplicate",
         ("ask", *ON_DUPLICATE),
         metavar="ON_DUPLICATE",
-        help="If the lesson exists: ask, bump, new or fail. If a card demands the opposite: "
-        "contradicts links the two, so that an agent gets only one of them.",
+        help="If the lesson exists: ask, bump, new or fail. contradicts links the lesson to the "
+        "card that demands the opposite.",
     ),
 ]
 

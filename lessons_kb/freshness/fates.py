@@ -58,14 +58,15 @@ class ProjectFiles:
         head: frozenset[str],
         history: FileHistory,
         *,
-        find_copies: Callable[[str, str], Sequence[str]],
+        store_copies: Callable[[Sequence[tuple[str, str]]], None],
         store_renames: Callable[[Iterable[str]], None],
     ) -> None:
-        """``find_copies`` returns the files of a commit that are equal to a file which the commit
-        removed. ``store_renames`` adds the renames of commits to the history.
+        """``store_renames`` adds the renames of commits to the history. ``store_copies`` adds the
+        files of a commit that are equal to a file which the commit removed, given as a commit and a
+        path.
         """
         self._top = top
-        self._find_copies = find_copies
+        self._store_copies = store_copies
         self._store_renames = store_renames
         self._head = head
         self._history = history
@@ -114,7 +115,7 @@ class ProjectFiles:
         return self._globs[glob]
 
     def look_up(self, anchors: Iterable[Anchor]) -> None:
-        """Add the renames of the files that anchors name to the history, in few runs of git.
+        """Add the renames and copies of the files that anchors name, in few runs of git.
 
         This is only faster than to let ``find_file`` and ``find_glob`` do it for each commit.
         """
@@ -145,10 +146,15 @@ class ProjectFiles:
         if unread:
             self._store_renames(unread)
         following = set()
+        deleted = []
         for (path, _number), removal in removals.items():
             target = self._history.read_target(removal.commit, path)
             if target and target not in self._head:
                 following.add((target, removal.number))
+            elif not target and self._history.read_copies(removal.commit, path) is None:
+                deleted.append((removal.commit, path))
+        if deleted:
+            self._store_copies(deleted)
         return following
 
     def _is_present(self, name: str) -> bool:
@@ -227,7 +233,9 @@ class ProjectFiles:
 
     def _find_copy(self, removal: Removal, path: str) -> str:
         """Return a file with the content of a removed file, or "" if there is none."""
-        copies = self._find_copies(removal.commit, path)
+        if self._history.read_copies(removal.commit, path) is None:
+            self._store_copies([(removal.commit, path)])
+        copies = self._history.read_copies(removal.commit, path) or []
         name = path.rpartition("/")[2]
         same_name = [copy for copy in copies if copy.rpartition("/")[2] == name]
         if not same_name and len(copies) > 1:
@@ -259,6 +267,11 @@ class ProjectFiles:
         is_literal = not _WILDCARD.search(plain)
         if is_literal and (plain in self._head or plain in self._folders):
             return None
+        if is_literal and "/" in plain:  # it matches nothing else; thousands of cards name files
+            if plain in self._past_set:
+                return [plain]
+            below = (path for path in self._past if path.startswith(f"{plain}/"))
+            return list(islice(below, _MOST_CANDIDATES))
         try:
             compiled = compile_globs([glob])
         except InputError:  # `lint` reports it

@@ -311,19 +311,15 @@ class _Project:
 
 
 def _open_files(top: str, head: frozenset[str], history: FileHistory) -> ProjectFiles:
-    """Return the files of a project, given those of HEAD. Copies are searched once in a commit."""
+    """Return the files of a project, given those of HEAD."""
 
-    def find(commit: str, path: str) -> Sequence[str]:
-        copies = history.read_copies(commit, path)
-        if copies is None:
-            copies = find_copies(top, commit, path)
-            history.add_copies(commit, path, copies)
-        return copies
-
-    def store(commits: Iterable[str]) -> None:
+    def store_renames(commits: Iterable[str]) -> None:
         history.add_renames(read_renames(top, commits))
 
-    return ProjectFiles(top, head, history, find_copies=find, store_renames=store)
+    def store_copies(removals: Sequence[tuple[str, str]]) -> None:
+        history.add_copies(find_copies(top, removals))
+
+    return ProjectFiles(top, head, history, store_renames=store_renames, store_copies=store_copies)
 
 
 def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, list[str]]:

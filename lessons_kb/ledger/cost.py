@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from lessons_kb.store.journal import BLOCK_SENT, CHANNELS, SentText
+from lessons_kb.store.journal import BLOCK_SENT, CHANNELS, TITLES_SENT, SentText
 from lessons_kb.transcripts.session_records import COMPACTION, PROMPT, REQUEST, Entry
 from lessons_kb.transcripts.usage import Usage
 from lessons_kb.values import field, frozen
@@ -124,7 +124,7 @@ def measure_session(
     """Return the cost of the ``texts`` of a session whose record has these ``entries``.
 
     ``is_rebuilt`` states that the agent builds its context anew for each request. It then forgets
-    the text of a prompt with the next prompt.
+    the text of a prompt with the next prompt, and the titles with the next start.
     """
     moments: list[Entry | SentText] = [entry for entry in entries if entry.kind in MEASURED]
     moments += texts
@@ -179,15 +179,20 @@ class _Reader:
 
     def read(self, moment: Entry | SentText) -> None:
         if isinstance(moment, SentText):
+            if self._is_rebuilt and moment.channel == TITLES_SENT:
+                self._forget(TITLES_SENT)  # a resumed session starts again, in another process
             self._in_context.append(moment)
             self._new.append(moment)
         elif moment.kind == COMPACTION:
             self._in_context = []
             self._compacted = True
         elif moment.kind == PROMPT and self._is_rebuilt:
-            self._in_context = [text for text in self._in_context if text.channel != BLOCK_SENT]
+            self._forget(BLOCK_SENT)
         elif moment.kind == REQUEST:
             self._read_request(moment)
+
+    def _forget(self, channel: str) -> None:
+        self._in_context = [text for text in self._in_context if text.channel != channel]
 
     def _read_request(self, request: Entry) -> None:
         usage = request.usage or Usage()

@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import chain
@@ -130,6 +130,17 @@ def read_entries(source: Source, *, usage: bool = False) -> Iterator[Entry]:
         yield from transcript.feed([read_head(source.path, MAX_LINE_BYTES)] if whole else lines)
         yield from transcript.finish()
         yield from transcript.finish_requests()
+
+
+def read_usage(source: Source, kinds: Collection[str]) -> list[Entry]:
+    """Return the entries of some kinds, among them the requests to the model.
+
+    The list is empty if the record cannot be read.
+    """
+    try:
+        return [entry for entry in read_entries(source, usage=True) if entry.kind in kinds]
+    except (OSError, sqlite3.Error, StorageError, ValueError):
+        return []
 
 
 def is_subagent(source: Source) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import StorageError
 from lessons_kb.ledger.cost import MEASURED, Costs, SessionCost, add_up, measure_session
-from lessons_kb.mining.mine_project import Source, find_sources, is_subagent, read_entries
+from lessons_kb.mining.mine_project import Source, find_sources, is_subagent, read_usage
 from lessons_kb.store.journal import SentText
 from lessons_kb.transcripts.session_records import Entry
 
@@ -38,7 +37,7 @@ def measure_costs(brains: Brains, *, days: int, now: float, rebuilt: Collection[
             texts_by_session.setdefault(text.session, []).append(text)
     measured: dict[str, SessionCost] = {}
     for source in _find_records(brains.directory, texts_by_session, since):
-        entries = _read_record(source)
+        entries = read_usage(source, MEASURED)
         session = _find_context(source, entries)
         if session not in texts_by_session or session in measured:
             continue
@@ -70,15 +69,6 @@ def _find_records(directory: str, sessions: Collection[str], since: float) -> It
     for source in find_sources(directory, everywhere=True):
         if source.at >= since and any(session in source.path for session in ids):
             yield source
-
-
-def _read_record(source: Source) -> list[Entry]:
-    """Return the measured entries of a record. A record that cannot be read has none."""
-    try:
-        entries = read_entries(source, usage=True)
-        return [entry for entry in entries if entry.kind in MEASURED]
-    except (OSError, sqlite3.Error, StorageError, ValueError):
-        return []
 
 
 def _find_context(source: Source, entries: list[Entry]) -> str:

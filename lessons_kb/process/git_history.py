@@ -27,6 +27,11 @@ _CHUNK = 1 << 20
 """The number of bytes that are split into words at once."""
 _MARKDOWN = (b".md", b".markdown", b".mdx")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
+_EMPTY_BLOBS = (
+    b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
+"""The hashes of an empty file, in SHA-1 and in SHA-256."""
 _BINARY_BYTES = 8000
 """The number of bytes in which git looks for a zero, which only a binary file has."""
 _BATCH, _OBJECTS = 20, 1000
@@ -105,19 +110,38 @@ def list_head(top: str) -> frozenset[str]:
     return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
 
 
-def find_copies(top: str, commit: str, path: str) -> list[str]:
+def find_copies(top: str, removals: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
     """Return the files of a commit with the content of a file that the commit removed.
 
-    git reports a rename for only one of several equal files. An empty file has no copies.
+    A removal is a commit and a path. git reports a rename for only one of several equal files. An
+    empty file has no copies. Raises GitError.
     """
-    blob = run_git(top, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^:{path}")
-    name = decode(blob.output).strip()
-    if blob.code or not name or not int(run_git(top, "cat-file", "-s", name).output or b"0"):
-        return []
-    done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
-    entries = done.output.decode("utf-8", "surrogateescape").split("\0")
-    pairs = (entry.partition("\t") for entry in entries)
-    return [copied for facts, _, copied in pairs if facts.endswith(name)]
+    copies: dict[tuple[str, str], list[str]] = {removal: [] for removal in removals}
+    blobs: dict[str, dict[bytes, list[tuple[str, str]]]] = {}
+    wanted = list(copies)
+    for (commit, path), blob in zip(wanted, _find_blobs(top, wanted), strict=True):
+        if blob and blob not in _EMPTY_BLOBS:
+            blobs.setdefault(commit, {}).setdefault(blob, []).append((commit, path))
+    for commit, removed in blobs.items():
+        done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
+        for entry in done.output.split(b"\0"):
+            facts, _, copied = entry.partition(b"\t")
+            for removal in removed.get(facts.rpartition(b" ")[2], ()):
+                copies[removal].append(copied.decode("utf-8", "surrogateescape"))
+    return copies
+
+
+def _find_blobs(top: str, removals: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+    """Yield the hash of each removed file in the parent of its commit; b"" if there is none."""
+    names = "\n".join(f"{commit}^:{path}".replace("\n", "?") for commit, path in removals)
+    stdin = names.encode("utf-8", "surrogateescape") + b"\n"
+    form = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
+    done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    for line in done.output.split(b"\n")[:-1]:
+        name, _, kind = line.rpartition(b" ")
+        yield name if kind == b"blob" else b""
 
 
 def find_words(

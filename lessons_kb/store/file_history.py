@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons_kb.errors import StorageError
@@ -231,10 +231,14 @@ class FileHistory:
         ).fetchone()
         return None if row is None else [str(name) for name in json.loads(row[0])]
 
-    def add_copies(self, commit: str, path: str, copies: Iterable[str]) -> None:
-        """Store the files of a commit that have the content of a file that it removed."""
-        row = (commit, path, json.dumps([*copies]))
-        self._db.execute("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", row)
+    def add_copies(self, copies: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        """Store the files of a commit that have the content of a file that it removed.
+
+        The key is the commit and the path of the removed file.
+        """
+        rows = [(commit, path, json.dumps([*own])) for (commit, path), own in copies.items()]
+        with one_transaction(self._db):
+            self._db.executemany("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", rows)
 
     def read_words(self, commit: str) -> dict[str, bool]:
         """Return the words that were searched in a commit, each with whether it occurs there."""

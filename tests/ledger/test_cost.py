@@ -1,5 +1,7 @@
 """What texts of ours cost a session, and what they do to the provider's cache."""
 
+import pathlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +17,16 @@ from lessons_kb.ledger.cost import (
     measure_session,
 )
 from lessons_kb.store.journal import SentText
-from lessons_kb.transcripts.session_records import COMPACTION, PROMPT, REQUEST, Entry
+from lessons_kb.transcripts.session_records import (
+    COMPACTION,
+    PROMPT,
+    REQUEST,
+    Entry,
+    open_record,
+)
 from lessons_kb.transcripts.usage import Usage
+
+TRANSCRIPTS = pathlib.Path(__file__).parents[1] / "golden" / "transcripts"
 
 
 def text(at, channel="prompt", tokens=100):
@@ -135,6 +145,11 @@ def test_a_rebuilt_context_forgets_the_block_with_the_next_prompt():
     assert measure(*moments, is_rebuilt=True).ours == 410 + 310
 
 
+def test_a_rebuilt_context_has_the_titles_of_its_last_start():
+    moments = (text(1, "titles", 300), request(2, 0, 990), text(3, "titles", 300))
+    assert measure(*moments, request(4, 0, 990), is_rebuilt=True).ours == 300 + 300
+
+
 amounts = st.one_of(st.none(), st.integers(0, 10_000))
 requests = st.builds(
     lambda at, uncached, read, written: Entry(
@@ -154,3 +169,39 @@ def test_every_pair_of_requests_has_one_state_and_every_loss_is_positive(moments
     assert all(loss.tokens > 0 for loss in cost.lost)
     assert cost.share is None or 0 <= cost.share <= 1
     assert (cost.input is None) == (cost.requests == cost.unknown_requests)
+
+
+RECORDED = {
+    "claude-code-2.1.332": (
+        "claude-code",
+        [(1795946761.98, "titles", 144), (1795946765.44, "prompt", 86),
+         (1795946771.97, "call", 55), (1795946783.05, "prompt", 69)],
+        (6, 79_084, 1_738, {KEPT: 2}, {KEPT: 3}),
+        (26_045, 149, 26_194, 352),
+    ),
+    "codex-0.171.0": (
+        "codex",
+        [(1795946808.24, "titles", 142), (1795946809.77, "prompt", 86),
+         (1795946811.77, "call", 55), (1795946817.04, "prompt", 69)],
+        (5, 51_500, 1_443, {KEPT: 2}, {KEPT: 1, NO_CACHE: 1}),
+        (20_126, 0, 20_411, 0),
+    ),
+}  # fmt: skip
+"""Sessions of real clients with a provider that caches the beginning that two requests share."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_sessions_keep_the_cache(name):
+    agent, rows, counts, cache = RECORDED[name]
+    record = open_record(agent, usage=True)
+    data = (TRANSCRIPTS / f"{name}.jsonl").read_bytes()
+    entries = [*record.feed(data.split(b"\n")), *record.finish(), *record.finish_requests()]
+    texts = [text(*row) for row in rows]
+    cost = measure_session("s", agent, entries, texts)
+    seen = (cost.requests, cost.input, cost.ours, cost.after_ours, cost.without_ours)
+    assert seen == counts
+    around = cost.around
+    assert cache == (
+        around.read_before, around.written_before, around.read_after, around.written_after,
+    )  # fmt: skip
+    assert cost.lost == ()

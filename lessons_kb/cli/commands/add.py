@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import ForProject, Stage, Tags, open_brain
+from lessons_kb.cli.options import ForProject, Stage, Tags, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import is_interactive, options, pick, print_answer, print_json, say
 from lessons_kb.cli.write_card import (
     STDIN,
@@ -125,15 +125,8 @@ def add(
     draft: Annotated[
         bool, Option("--draft", help="Write a draft for `lessons review` instead of a card.")
     ] = False,
-    with_: Annotated[
-        str | None,
-        Option(
-            "--with",
-            metavar="[AGENT]",
-            help="First let an agent compare the card with similar ones, to find contradictions.",
-        ),
-    ] = None,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before a prompt is sent.")] = False,
+    with_: WithAgent = None,
+    yes: Yes = False,
 ) -> None:
     """Add a complete card in one command, or list what it lacks.
 

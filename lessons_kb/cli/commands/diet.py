@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.complete_drafts import open_ask, print_prompts
-from lessons_kb.cli.options import Verbose, Yes, open_brain
+from lessons_kb.cli.options import ShowPrompt, Verbose, Yes, open_brain
 from lessons_kb.cli.output import (
     confirm,
     draw_progress,
@@ -100,9 +100,7 @@ def diet(
             help="With --apply: let an agent add conditions, symptoms and tags to other rules.",
         ),
     ] = None,
-    show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts, but send nothing.")
-    ] = False,
+    show_prompt: ShowPrompt = False,
 ) -> None:
     """Move conditional rules from rules files to cards.
 

@@ -30,7 +30,10 @@ from lessons_kb.cli.options import (
     FAULT,
     LINT_FAIL_ON,
     Format,
+    ShowPrompt,
     Verbose,
+    WithAgent,
+    Yes,
     check_folder,
     open_brain,
     relative_path,
@@ -65,23 +68,12 @@ def lint(
         bool,
         Option(
             "--fix",
-            help="Correct the `paths` of files that were moved. On a terminal, also ask about "
-            "cards that an agent calls contradictory.",
+            help="Correct the `paths` of moved files, and ask about contradictions.",
         ),
     ] = False,
-    with_: Annotated[
-        str | None,
-        Option(
-            "--with",
-            metavar="[AGENT]",
-            help="First let an agent compare similar cards: claude, codex, gemini, opencode, "
-            "copilot, or a command that reads a prompt on stdin.",
-        ),
-    ] = None,
-    show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
-    ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before prompts are sent.")] = False,
+    with_: WithAgent = None,
+    show_prompt: ShowPrompt = False,
+    yes: Yes = False,
     verbose: Verbose = False,
     fail_on: Annotated[
         str,

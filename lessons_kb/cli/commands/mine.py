@@ -10,7 +10,7 @@ from typer import Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
-from lessons_kb.cli.options import Yes, open_brain
+from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import (
     cut_cells,
     draw_progress,
@@ -103,18 +103,8 @@ def mine(
     limit: Annotated[
         int, Option("--limit", metavar="N", min=1, help="Maximum number of results.")
     ] = SHOWN,
-    with_: Annotated[
-        str | None,
-        Option(
-            "--with",
-            metavar="[AGENT]",
-            help="Let an agent complete the drafts: claude, codex, gemini, opencode, copilot, or a "
-            "command that reads a prompt on stdin.",
-        ),
-    ] = None,
-    show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts, but send nothing.")
-    ] = False,
+    with_: WithAgent = None,
+    show_prompt: ShowPrompt = False,
     yes: Yes = False,
 ) -> None:
     """Find lessons in past agent sessions and commits (read-only).

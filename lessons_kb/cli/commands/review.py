@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import Yes, open_brain
+from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import options, print_json, say
 from lessons_kb.collection.pending_drafts import has_drafts
 from lessons_kb.errors import InputError
@@ -36,32 +36,22 @@ def review(
             "--on-duplicate",
             ("fail", "new", "contradicts"),
             metavar="ON_DUPLICATE",
-            help="If the lesson exists: fail or new. If a card demands the opposite: contradicts "
-            "links the two, so that an agent gets only one of them.",
+            help="If the lesson exists: fail or new. contradicts links the lesson to the card "
+            "that demands the opposite.",
         ),
     ] = "fail",
     keep_quotes: Annotated[
         bool,
         Option("--keep-quotes", help="With --accept: keep the quotes from a session."),
     ] = False,
-    with_: Annotated[
-        str | None,
-        Option(
-            "--with",
-            metavar="[AGENT]",
-            help="Let an agent complete the drafts and find contradictions: claude, codex, gemini, "
-            "opencode, copilot, or a command that reads a prompt on stdin.",
-        ),
-    ] = None,
-    show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts, but send nothing.")
-    ] = False,
+    with_: WithAgent = None,
+    show_prompt: ShowPrompt = False,
     yes: Yes = False,
 ) -> None:
     """Review drafts on one screen: accept, edit, merge or discard.
 
     Without a terminal, the command lists them. A quote from a session does not reach the card,
-    unless you keep it.
+    unless you keep it. With --with, the agent also looks for contradictions.
 
     Example: lessons review --accept red-green-1a2b3c4d
     """

@@ -15,7 +15,7 @@ from lessons_kb.outcome.session_journal import run as run_recorded
 
 
 def run(
-    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run.")],
+    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run, after --.")],
     stall: Annotated[
         float,
         Option(

@@ -53,9 +53,7 @@ NO_AGENT = (
 
 def setup(
     yes: Annotated[bool, Option("--yes", help="Do not ask for confirmation.")] = False,
-    diff: Annotated[
-        bool, Option("--diff", help="Show the changes of each file before asking.")
-    ] = False,
+    diff: Annotated[bool, Option("--diff", help="Show the changes before asking.")] = False,
     undo: Annotated[
         bool,
         Option(

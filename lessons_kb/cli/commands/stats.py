@@ -109,11 +109,11 @@ def stats(
     project: OnlyProject = None,
     cost: Annotated[
         bool,
-        Option("--cost", help="Show what the text for the model cost, and the provider's cache."),
+        Option("--cost", help="Show the cost of the text for the model."),
     ] = False,
     days: Annotated[
         int | None,
-        Option("--days", metavar="N", min=1, help="Days that --cost looks back; default: 30."),
+        Option("--days", metavar="N", min=1, help="With --cost: number of days; default: 30."),
     ] = None,
 ) -> None:
     """Show what was injected, which mistakes recurred, what helps.
