@@ -6,7 +6,6 @@ Stands alone: it is copied beside the folders, and starts the hooks as an agent 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import json
 import os
@@ -63,8 +62,9 @@ def unpacked(state: str) -> Iterator[None]:
     if not os.path.exists(packed):
         yield
         return
-    with open(f"{state}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    from filelock import FileLock
+
+    with FileLock(f"{state}.lock"):
         # If its setup is there, a call was killed before it packed the state again.
         if not os.path.exists(os.path.join(state, "setup.json")):
             shutil.rmtree(state, ignore_errors=True)

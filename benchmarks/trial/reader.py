@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import sys
 from pathlib import Path
+
+from filelock import FileLock
 
 README = """\
 Read `request.txt` in this folder and write your answer to `answer.txt` in this folder, exactly in
@@ -19,8 +20,7 @@ the form that the request asks for: nothing before it and nothing after it. Read
 def store(folder: Path, request: str) -> Path:
     """Return the folder of a request. It is made if no folder has this request."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(folder / ".lock"):
         places = sorted(path.parent for path in folder.glob("*/request.txt"))
         for place in places:
             if (place / "request.txt").read_text("utf-8").strip() == request.strip():

@@ -137,7 +137,7 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
     for path, text in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, "utf-8")
+        target.write_bytes(text.encode())
 
 
 def find_changed(files: Mapping[str, str], work: Path) -> list[str]:

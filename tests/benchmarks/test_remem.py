@@ -178,7 +178,7 @@ def test_a_request_is_stored_once_and_answered_from_its_file(tmp_path):
     command = [remem_cards.sys.executable, "-P", reader.__file__, str(tmp_path)]
     first = subprocess.run(command, input="Write a card.", capture_output=True, text=True)
     assert first.returncode == 1
-    assert f"no answer yet: write {tmp_path}/01/answer.txt" in first.stderr
+    assert f"no answer yet: write {tmp_path / '01' / 'answer.txt'}" in first.stderr
     (tmp_path / "01" / "answer.txt").write_text("{}")
     second = subprocess.run(command, input="Write a card.\n", capture_output=True, text=True)
     assert (second.returncode, second.stdout) == (0, "{}\n")
