@@ -27,6 +27,7 @@ class Work(NamedTuple):
 _WORK = {
     "commands": Work("speed.commands", "time and memory of each command, beside another build"),
     "speed": Work("speed.speed", "time and memory beside a bare interpreter"),
+    "peers": Work("speed.peers", "time of the hooks of other tools beside ours"),
     "quality": Work("retrieval.quality", "ranking beside plain retrieval tools"),
     "cluster": Work("retrieval.cluster", "order of the cluster's engine beside the reference"),
     "gate": Work("retrieval.gate", "silence on foreign prompts and recall on own ones"),
@@ -71,6 +72,9 @@ _WORK = {
     "load": Work(
         "speed.load", "events answered in time beside busy processes, late, or never; gates decided"
     ),
+    "claims": Work(
+        "speed.claims", "hooks over cards with conditions and claims about code; two builds in turn"
+    ),
     "serve": Work(
         "speed.serve", "a server of two workers and a loader: requests a second, latencies, memory"
     ),
@@ -85,6 +89,10 @@ _WORK = {
         "trial.remem", "remem's coding bench with our lessons: prepare runs, score them, the table"
     ),
     "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
+    "poisoned": Work(
+        "safety.poisoned",
+        "poisoned and unrelated memories of public benchmarks as cards: what reaches the model",
+    ),
     "trust": Work(
         "safety.trust", "races, kills, bad files, fuzzing, full disks, a hostile repository"
     ),
@@ -144,6 +152,14 @@ def _parser() -> argparse.ArgumentParser:
         if name == "redaction":
             command.add_argument("--rules", metavar="FILE", help="gitleaks.toml: make the table")
             command.add_argument("--version", help="which version of gitleaks it is from")
+        if name == "peers":
+            command.add_argument(
+                "peers", nargs="+", metavar="NAME=LINE", help="shell line of a hook for a prompt"
+            )
+        if name == "poisoned":
+            command.add_argument(
+                "data", metavar="WHEEL_OR_DIR", help="inspect-evals, as a wheel or unpacked"
+            )
         if name == "writers":
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
@@ -158,6 +174,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
             command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")
             command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
+            command.add_argument(
+                "--group",
+                choices=("development", "unseen"),
+                default="unseen",
+                help="of diet_files.toml",
+            )
         if name == "real_text":
             command.add_argument(
                 "folders",
@@ -177,9 +199,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name in ("judgement", "act"):
+        if name in ("judgement", "act", "conflicts"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "act"):
+        if name in ("judgement", "act", "conflicts"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "judgement":
             command.add_argument(
@@ -191,6 +213,11 @@ def _parser() -> argparse.ArgumentParser:
                 "--prompts", metavar="FILE", help="unrelated prompts: `text` a line"
             )
             command.add_argument("--only-named", action="store_true", help="no other brains")
+        if name == "conflicts":
+            command.add_argument("--with", dest="with_", metavar="COMMAND", help="ask an agent")
+            command.add_argument(
+                "folders", nargs="*", metavar="NAME=FOLDER", help="with --write: real brains"
+            )
         if name == "act":
             command.add_argument(
                 "folders",
@@ -212,6 +239,8 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
             )
+        if name == "claims":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
         if name == "commands":
             command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
             command.add_argument(

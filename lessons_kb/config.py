@@ -348,16 +348,20 @@ def _check_value(dotted: str, value: Any, where: str) -> Any:
         table, dot, _ = dotted.partition(".")
         in_table = [key for key in valid if key.startswith(f"{table}.")]
         candidates = in_table if dot and in_table else [*SECTIONS, "folders"]
-        near = load(FIND_SIMILAR).get_close_matches(dotted, [*valid, *candidates], n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(candidates)}"
+        find_similar = load(FIND_SIMILAR).get_close_matches
+        similar = find_similar(dotted, [*valid, *candidates], n=1, cutoff=0.5)
+        hint = f"did you mean {similar[0]}?" if similar else f"use one of {', '.join(candidates)}"
         raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
     default = defaults[dotted]
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    if type(value) is type(default) is list and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    if type(value) is not type(default) or isinstance(default, list):
+    has_type = type(value) is type(default)
+    if has_type and isinstance(default, list):
+        has_type = all(isinstance(item, str) for item in value)
+    if not has_type:
         raise ConfigError(f"{where}: {dotted} must be {_TYPES[type(default)]}, not {value!r}")
+    if isinstance(default, list):
+        return tuple(value)
     choices = CHOICES.get(dotted)
     if choices and value not in choices:
         raise ConfigError(f"{where}: {dotted} must be one of {', '.join(choices)}, not {value!r}")

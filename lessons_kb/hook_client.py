@@ -113,7 +113,8 @@ def ask(
 
     Return [] if the daemon declines. Raises OSError if the answer is late.
     """
-    answer, until = b"", time.monotonic() + patience
+    answer = b""
+    until = time.monotonic() + patience
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(patience)
     try:
@@ -193,7 +194,8 @@ class Client:
         self.agent, self.variables, self.is_strict = agent, variables, strict
         self.started = time.monotonic()
         chosen = variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace")
-        self.chosen, self.deadline = chosen, read_deadline(chosen)
+        self.chosen = chosen
+        self.deadline = read_deadline(chosen)
         self.wants_daemon = variables.get(b"LESSONS_DAEMON") != b"0"
         self.silence = b"" if agent in SILENT else b"{}\n"
         self.token = b"%d-%d" % (posix.getpid(), time.monotonic_ns())
@@ -280,7 +282,8 @@ class Client:
             fields.append(b"%b=1" % STRICT_VARIABLE)
         self.again = b"1"  # the daemon may record lessons and then answer too late
         # A daemon may use half of the time to start; after that, a process is started instead.
-        until, who = self.started + self.deadline / 2, identity(self.variables)
+        until = self.started + self.deadline / 2
+        who = identity(self.variables)
         end = self.started + self.deadline - RESERVE_SECONDS
         return ask_soon(who, *fields, until=until, end=end)
 
@@ -332,7 +335,8 @@ class Client:
                 import hook_gates  # type: ignore[import-not-found, no-redef]
             named = {_text(name): _text(value) for name, value in self.variables.items()}
             directory = _text(posix.getcwdb())
-            token, event = _text(self.token), bytes(self.event)
+            token = _text(self.token)
+            event = bytes(self.event)
             answer = hook_gates.decide(self.agent, event, named, directory, token)
             self.decide = lambda: hook_gates.claim_answer(answer, token)
         except Exception:  # noqa: S110 (the full answer reports what was not checked)
@@ -386,7 +390,8 @@ class Client:
             pass
         is_unasked = self.is_strict and how != REFUSED
         if is_unasked:
-            output, line = b"", f"{UNASKED_LINE}.\n".encode()
+            output = b""
+            line = f"{UNASKED_LINE}.\n".encode()
         try:
             _write(1, output)
             _write(2, line)

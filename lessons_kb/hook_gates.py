@@ -109,6 +109,23 @@ class Call(NamedTuple):
     """The working directory of a command."""
 
 
+class Occasion(NamedTuple):
+    """An event before a call, and where it happens."""
+
+    name: str
+    """The agent's name of the event."""
+    payload: Mapping[str, Any]
+    environment: Mapping[str, str]
+    home: str
+    """The state folder, which contains the records of refusals."""
+    context: str
+    """The id of the session, followed by the id of the subagent if one makes the call."""
+    token: str
+    """Identifies the event."""
+    directory: str
+    """The working directory of the agent."""
+
+
 class Concern(NamedTuple):
     """A card whose gate applies to the call, or may apply."""
 
@@ -284,7 +301,16 @@ def decide(
         return Answer()
     call = _read_call(payload, form, forms, scope=scope, directory=directory)
     concerns = list(_find_concerns(brains, call, scope))
-    return _rule(concerns, form, name, payload, environment, (home, context, token, directory))
+    occasion = Occasion(
+        name=name,
+        payload=payload,
+        environment=environment,
+        home=home,
+        context=context,
+        token=token,
+        directory=directory,
+    )
+    return _rule(concerns, form, occasion)
 
 
 def _report_unread(agent: str, event: bytes) -> Answer:
@@ -332,53 +358,68 @@ def _claim_in_folder(path: str, token: str) -> bool | None:
 _FORMS = os.path.join("data", "answer_forms.json")
 
 
-def _rule(
-    concerns: Sequence[Concern],
-    form: Form,
-    name: str,
-    payload: Mapping[str, Any],
-    environment: Mapping[str, str],
-    place: tuple[str, str, str, str],
-) -> Answer:
+def _rule(concerns: Sequence[Concern], form: Form, occasion: Occasion) -> Answer:
     """Return the answer to a call for these concerns."""
-    home, context, token, directory = place
+    if occasion.name not in form.data["refuses"]:
+        return Answer()
     refusing: list[Concern] = []
     unsure: list[Concern] = []
     records: list[str] = []
     for concern in concerns:
-        asks = concern.card["gate"] == ASK
-        if asks and not _is_attended(form, name, payload, environment):
+        if concern.card["gate"] == ASK and not _is_attended(form, occasion):
             continue  # no user can be asked, so the lesson is only context, which may be late
-        explained = first_text(payload, TOOL_KEYS) not in form.data["unexplained"]
-        if name not in form.data["refuses"]:
-            continue
-        paths = [
-            record_path(home, context, concern.brain["root"], concern.card["id"], file)
-            for file in concern.files or ("",)
-        ]
-        new = [path for path in paths if read_token(path) in ("", token)]
-        if not new:
+        new_records = _list_new_records(concern, occasion)
+        if not new_records:
             continue  # this call of the session was refused before, so now it passes
-        is_strict = concern.card["gate"] == STRICT  # a strict gate applies in case of doubt
-        is_doubtful = not concern.sure or _is_changed(concern)
-        if (is_doubtful and not is_strict) or (asks and explained):
+        if _is_unsure(concern, form, occasion):
             unsure.append(concern)
-            continue
-        refusing.append(concern)
-        records += new
-    template = form.data["answers"].get(name, {})
+        else:
+            refusing.append(concern)
+            records += new_records
+    template = form.data["answers"].get(occasion.name, {})
     if refusing:
-        reason = _write_reason(refusing, directory)
-        asking = any(concern.card["gate"] == ASK for concern in refusing)
-        line = f"{PERMISSION} {reason}" if asking else ""
-        text = f"{line} {ASKED_NEXT}" if asking else f"{REFUSED} {reason} {PASSES}"
-        lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
-        form_of = template["refusal and line" if line else "refusal"]
-        reason = f"{text}\n\n{lessons}"
-        printed = _fill(form_of, reason=reason, line=line)
         unchecked = _report_unchecked(refusing, form, template)
+        reason, printed = _write_refusal(refusing, template, occasion.directory)
         return unchecked._replace(refusal=printed, records=tuple(records), reason=reason)
     return _report_unchecked(unsure, form, template) if unsure else Answer()
+
+
+def _list_new_records(concern: Concern, occasion: Occasion) -> list[str]:
+    """Return the paths of the records for the files of a concern that were not refused before.
+
+    A record of this event may exist already, because the agent may have reported the event twice.
+    """
+    root, card_id = concern.brain["root"], concern.card["id"]
+    paths = [
+        record_path(occasion.home, occasion.context, root, card_id, file)
+        for file in concern.files or ("",)
+    ]
+    return [path for path in paths if read_token(path) in ("", occasion.token)]
+
+
+def _is_unsure(concern: Concern, form: Form, occasion: Occasion) -> bool:
+    """Return whether only the full answer can decide about a concern."""
+    asks = concern.card["gate"] == ASK
+    is_explained = first_text(occasion.payload, TOOL_KEYS) not in form.data["unexplained"]
+    if asks and is_explained:
+        return True
+    if concern.card["gate"] == STRICT:  # a strict gate applies in case of doubt
+        return False
+    return not concern.sure or _is_changed(concern)
+
+
+def _write_refusal(
+    refusing: Sequence[Concern], template: Mapping[str, str], directory: str
+) -> tuple[str, str]:
+    """Return the reason of a refusal as plain text, and the refusal in the form of the agent."""
+    reason = _write_reason(refusing, directory)
+    asks = any(concern.card["gate"] == ASK for concern in refusing)
+    line = f"{PERMISSION} {reason}" if asks else ""
+    text = f"{line} {ASKED_NEXT}" if asks else f"{REFUSED} {reason} {PASSES}"
+    lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
+    whole = f"{text}\n\n{lessons}"
+    refusal = template["refusal and line" if asks else "refusal"]
+    return whole, _fill(refusal, reason=whole, line=line)
 
 
 def _report_unchecked(
@@ -429,14 +470,13 @@ def _visible(path: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in path)[:400]
 
 
-def _is_attended(
-    form: Form, name: str, payload: Mapping[str, Any], environment: Mapping[str, str]
-) -> bool:
+def _is_attended(form: Form, occasion: Occasion) -> bool:
     """Return whether the user can be asked about a call and is present to answer."""
-    if name not in form.data["asks"]:
+    if occasion.name not in form.data["asks"]:
         return False
-    if first_text(payload, ("permission_mode",)) in NOBODY_ANSWERS:
+    if first_text(occasion.payload, ("permission_mode",)) in NOBODY_ANSWERS:
         return False
+    environment = occasion.environment
     unattended = form.data["unattended"].items()
     return not any(environment.get(variable) in values for variable, values in unattended)
 
@@ -577,12 +617,15 @@ def read_gates(path: str) -> dict[str, Any]:
     root = brain.get("root")
     if not isinstance(root, str) or f"{hash_text(root)}.json" != os.path.basename(path):
         return dict(_UNREADABLE)
-    near = {"root": root, "marked": brain.get("marked") is True, "own": brain.get("own") is True}
+    is_marked = brain.get("marked") is True
+    is_own = brain.get("own") is True
     try:
         is_ours = brain["format"] == FORMAT and _has_types(brain)
     except _BAD_DATA:
         is_ours = False
-    return {**brain, "readable": True} if is_ours else {**_UNREADABLE, **near}
+    if is_ours:
+        return {**brain, "readable": True}
+    return {**_UNREADABLE, "root": root, "marked": is_marked, "own": is_own}
 
 
 def _has_types(brain: Mapping[str, Any]) -> bool:

@@ -180,8 +180,8 @@ class Library(Brains):
         ``parts`` are ``kind``, ``topics``, ``project``, ``stage``, ``severity``, ``paths``,
         ``symptoms`` and ``sections``. ``on_duplicate`` is ``fail`` (raise DuplicateCard, even for a
         near-duplicate), ``bump`` (count the mistake on a card with the same wording, or else write
-        a new one) or ``new``. Raises InputError if no file name can be derived from the title. No
-        file is overwritten.
+        a new one), ``new``, or ``contradicts`` (name the cards that demand the opposite). Raises
+        InputError if no file name can be derived from the title. No file is overwritten.
         """
         return self.cards.create(title, on_duplicate=on_duplicate, **parts)
 

@@ -154,6 +154,8 @@ class Card:
     """The cards that this card replaces, by path or file name."""
     superseded_by: str | None = None
     """The card that replaces this card."""
+    contradicts: tuple[str, ...] = ()
+    """The cards that no block may have beside this card, by path or file name."""
     when: tuple[str, ...] = ()
     """Conditions about versions of the project's packages, such as ``pandas<2``."""
     enforced_by: str | None = None

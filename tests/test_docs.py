@@ -5,7 +5,6 @@ import importlib
 import json
 import pkgutil
 import re
-import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +25,6 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="it names the folders of Linux")
 def test_the_reference_is_fresh_and_explains_every_command_and_every_option(request):
     reference = load_script("reference")
     page = reference.build_reference()
@@ -34,16 +32,27 @@ def test_the_reference_is_fresh_and_explains_every_command_and_every_option(requ
         reference.PAGE.write_text(page, encoding="utf-8")
     fresh = reference.PAGE.read_text(encoding="utf-8") == page
     assert fresh, "docs/reference.md is stale: python tools/reference.py writes it anew"
-    commands = page.partition("## Settings")[0]
+    assert re.findall(r"^- .*: *$", page, re.MULTILINE) == []
+    head, *sections = re.split(r"^### ", page.partition("## Settings")[0], flags=re.MULTILINE)
     group = typer.main.get_command(app)
-    assert re.findall(r"^\| .* \|  \|$|^- .*: *$", page, re.MULTILINE) == []
-    for name in re.findall(r"^### (\S+)$", commands, re.MULTILINE):
-        section = commands.partition(f"### {name}\n")[2].partition("\n### ")[0]
+    commands = {name: group.get_command(None, name) for name in group.commands}
+    visible = sorted(name for name, command in commands.items() if not command.hidden)
+    assert [re.match(r"`([\w-]+)", section)[1] for section in sections] == visible
+    of_several = find_explained(head)
+    for name, section in zip(visible, sections, strict=True):
         assert len(section.strip().splitlines()) > 1, f"{name} says nothing"
-        assert "\n```sh\nlessons " in section, f"{name} has no example"
-        for option in group.get_command(None, name).params:
-            shown = option.param_type_name != "option" or f"`{option.opts[0]}" in section
-            assert shown or option.name == "help", f"{name} does not name {option.opts[0]}"
+        assert "Example: lessons " in commands[name].help, f"{name} has no example"
+        own = find_explained(section)
+        also = set(re.findall(r"`(--[\w-]+)`", section.partition("- Also: ")[2]))
+        assert also <= of_several, f"{name} refers to options that are not explained"
+        for option in commands[name].params:
+            if option.param_type_name == "option" and option.name != "help":
+                assert option.opts[0] in own | also, f"{name} does not name {option.opts[0]}"
+
+
+def find_explained(text):
+    """Return the options to which an item of a list gives a meaning."""
+    return set(re.findall(r"^- `(--[\w-]+).*?: \w", text, re.MULTILINE))
 
 
 def blocks(page, language):

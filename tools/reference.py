@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
-from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
@@ -22,13 +19,7 @@ import click  # noqa: E402
 import typer  # noqa: E402
 
 from lessons_kb import model  # noqa: E402
-from lessons_kb.agents.install.settings_files import (  # noqa: E402
-    MCP_HOOKS,
-    Entries,
-    Request,
-    find_targets,
-    is_committed,
-)
+from lessons_kb.agents.install.settings_files import MCP_HOOKS  # noqa: E402
 from lessons_kb.agents.table import AGENTS, Agent  # noqa: E402
 from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
 from lessons_kb.cards.sections import HEADINGS, LABELS  # noqa: E402
@@ -42,50 +33,47 @@ HEAD = """\
 # Reference
 
 Generated from the code by `python tools/reference.py`; do not edit.
-
-- [Commands](#commands)
-- [Settings](#settings)
-- [Card keys](#card-keys)
-- [Events](#events)
-- [Agents](#agents)
 """
 
 EVENTS = {
-    "prompt": "The user asked for something.",
-    "answer": "The agent ended its turn.",
-    "feedback": "The user judged the work.",
-    "interrupt": "The user stopped the agent.",
-    "compaction": "The context was compacted into a summary.",
-    "tool": "A tool call of none of the following kinds.",
-    "read": "A file was viewed, searched or listed.",
-    "edit": "A part of a file was changed.",
-    "create": "A whole file was written.",
-    "remove": "A file was removed.",
-    "command": "A command was run.",
-    "test": "A command that runs tests was run.",
-    "rollback": "Changes were rolled back (git revert, reset, restore …).",
-    "rejection": "A call was denied.",
-    "stage": "A stage of a workflow ended.",
-    "preflight": "A preflight was run outside of a hook.",
+    "prompt": "",
+    "answer": "end of a turn",
+    "feedback": "the user judged the work",
+    "interrupt": "the user stopped the agent",
+    "compaction": "",
+    "tool": "any other tool call",
+    "read": "a file was read, searched or listed",
+    "edit": "a part of a file was changed",
+    "create": "a whole file was written",
+    "remove": "",
+    "command": "",
+    "test": "a command that runs tests",
+    "rollback": "git revert, reset, restore …",
+    "rejection": "a call was denied",
+    "stage": "a stage of a workflow ended",
+    "preflight": "outside of a hook",
 }
 OUTCOMES = {
-    "ok": "It worked.",
-    "unknown": "It ended without a known result; guards treat it as a success.",
-    "cancelled": "It was cancelled.",
-    "invalid_arguments": "The tool rejected the arguments.",
-    "tool_not_found": "The tool does not exist.",
-    "exec_error": "It ran and failed.",
-    "api_error": "An external service failed.",
-    "permission_denied": "It was not allowed.",
+    "ok": "",
+    "unknown": "guards treat it as a success",
+    "cancelled": "",
+    "invalid_arguments": "",
+    "tool_not_found": "",
+    "exec_error": "it ran and failed",
+    "api_error": "an external service failed",
+    "permission_denied": "",
 }
 LEVELS = {
-    "note": "A line added to a result.",
-    "nudge": "Guidance for the model.",
-    "escalate": "The turn is stopped and can be resumed.",
+    "note": "a line in a result",
+    "nudge": "guidance for the model",
+    "escalate": "the turn is stopped and can be resumed",
 }
+"""Name → its explanation, if the name does not explain itself."""
 GUIDES = {
+    "add": "cards.md",
     "check": "check.md",
     "confirm": "freshness.md",
+    "create": "cards.md",
     "daemon": "daemon.md",
     "detect": "detect.md",
     "diet": "diet.md",
@@ -110,20 +98,23 @@ GUIDES = {
     "why": "nothing-arrives.md",
 }
 """Command → the page that explains it."""
+NAME_OF_AGENT = "A name from [Agents](#agents)"
+"""What the page shows instead of all names."""
 MORE = {"detect": " See [detection](detect.md)."}
 """What the page adds to the meaning of a key."""
 FORMS = {
     "text": "text",
-    "tags": "list of words",
-    "texts": "list of texts",
-    "globs": "list of globs",
-    "count": f"whole number, 1 to {MAX_OCCURRENCES:,}",
+    "tags": "words",
+    "texts": "texts",
+    "globs": "globs",
+    "count": f"1 to {MAX_OCCURRENCES:,}",
     "date": "ISO date",
-    "patterns": "list of patterns",
-    "sources": "list of sources",
-    "card": "name of a card",
+    "patterns": "patterns",
+    "sources": "sources",
+    "card": "card",
 }
-MOMENTS = ("prompt", "before", "after", "stop")
+MOMENTS = {"prompt": "prompt", "before": "before", "after": "result"}
+"""Moment at which lessons can reach a model → its name on the page."""
 
 
 def build_reference() -> str:
@@ -137,6 +128,25 @@ class Parameter(NamedTuple):
 
     name: str
     meaning: str
+    default: str = ""
+
+    @property
+    def line(self) -> tuple[str, str]:
+        """The name with the default, and the meaning."""
+        default = f" (`{self.default}`)" if self.default else ""
+        return f"{self.name}{default}", self.meaning
+
+
+class Shared(NamedTuple):
+    """What several commands share about a parameter with one name and one meaning."""
+
+    commands: tuple[str, ...]
+    default: str
+    """The default, or "" if the commands differ in it."""
+
+
+SharedParameters = dict[tuple[str, str], Shared]
+"""Name and meaning of a parameter → its commands and their default."""
 
 
 def _commands() -> list[str]:
@@ -148,48 +158,79 @@ def _commands() -> list[str]:
     }
     parameters = {name: _parameters(command) for name, command in commands.items()}
     shared = _find_shared(parameters)
-    lines = ["## Commands\n", "Options of every command, before or after its name:\n"]
-    lines += _list(_options(group.params))
-    lines.append("Arguments and options of several commands; a command may define its own:\n")
-    lines += _list(sorted(shared))
+    lines = [
+        "## Commands\n",
+        "A default is in brackets. These options may stand before or after the name of every command:\n",
+    ]
+    lines += _list(parameter.line for parameter in _options(group.get_params(click.Context(group))))
+    lines.append("Several commands have these arguments and options; some define their own:\n")
+    lines += _list(_describe_shared(shared))
     for name, command in commands.items():
         lines += _command(name, command, parameters[name], shared)
     return lines
 
 
-def _find_shared(parameters: dict[str, list[Parameter]]) -> set[Parameter]:
-    """Return the parameters of several commands, each name with one meaning."""
-    uses = Counter(parameter for listed in parameters.values() for parameter in listed)
-    repeated = [parameter for parameter, count in uses.items() if count > 1]
-    meanings = Counter(parameter.name for parameter in repeated)
-    return {parameter for parameter in repeated if meanings[parameter.name] == 1}
+def _find_shared(parameters: dict[str, list[Parameter]]) -> SharedParameters:
+    uses: dict[tuple[str, str], dict[str, str]] = {}
+    for command, listed in parameters.items():
+        for name, meaning, default in listed:
+            uses.setdefault((name, meaning), {})[command] = default
+    shared = {}
+    for key, defaults in uses.items():
+        common = set(defaults.values())
+        if len(defaults) > 1:
+            default = common.pop() if len(common) == 1 else ""
+            shared[key] = Shared(commands=tuple(defaults), default=default)
+    return shared
+
+
+def _describe_shared(shared: SharedParameters) -> list[tuple[str, str]]:
+    """Return a row for each shared parameter.
+
+    If a name has several meanings, all but the most frequent one name their commands.
+    """
+    rows = []
+    seen = set()
+    for name, meaning in sorted(shared, key=lambda key: (key[0], -len(shared[key].commands))):
+        row = Parameter(name, meaning, shared[name, meaning].default).line
+        if name in seen:
+            commands = ", ".join(shared[name, meaning].commands)
+            row = (f"{row[0]} ({commands})", meaning)
+        seen.add(name)
+        rows.append(row)
+    return rows
 
 
 def _command(
-    name: str, command: click.Command, parameters: list[Parameter], shared: set[Parameter]
+    name: str, command: click.Command, parameters: list[Parameter], shared: SharedParameters
 ) -> list[str]:
     """Return the section of one command: its form, its help and the options of its own."""
     arguments = [p for p in command.params if p.param_type_name == "argument"]
-    words = " ".join(("lessons", name, *map(_argument, arguments)))
-    lines = [f"### {name}\n"]
-    if arguments:
-        lines.append(f"`{words}`\n")
+    words = " ".join((name, *map(_argument, arguments)))
+    lines = [f"### `{words}`\n"]
     lines.append(_prose(command.help or "", GUIDES.get(name, "")))
-    own = [parameter for parameter in parameters if parameter not in shared]
+    own, names = [], []
+    for parameter in parameters:
+        common = shared.get((parameter.name, parameter.meaning))
+        option = re.match(r"`--[\w-]+", parameter.name)
+        if common is None:
+            own.append(parameter.line)
+        elif option:
+            differs = parameter.default != common.default
+            names.append(f"{option[0]}` (`{parameter.default}`)" if differs else f"{option[0]}`")
     lines += _list(own)[:-1]
-    options = [
-        re.match(r"`--[\w-]+", parameter.name) for parameter in parameters if parameter in shared
-    ]
-    names = [f"{match[0]}`" for match in options if match]
     if names:
-        lines.append(f"- As above: {', '.join(names)}")
+        lines.append(f"- Also: {', '.join(names)}")
     return [*lines, ""] if own or names else lines
 
 
 def _parameters(command: click.Command) -> list[Parameter]:
     arguments = [p for p in command.params if p.param_type_name == "argument" and p.help]
     return [
-        *(Parameter(f"`{_metavar(p)}`", _cell(p.help)) for p in arguments),
+        *(
+            Parameter(f"`{_metavar(p)}`", _cell(p.help).replace(", ".join(AGENTS), NAME_OF_AGENT))
+            for p in arguments
+        ),
         *_options(command.params),
     ]
 
@@ -197,16 +238,18 @@ def _parameters(command: click.Command) -> list[Parameter]:
 def _options(params: list) -> list[Parameter]:
     rows = []
     for option in params:
-        if option.param_type_name != "option" or option.name == "help":
+        if option.param_type_name != "option" or option.name == "help" or option.hidden:
             continue
         name = option.name.rstrip("_").upper()  # a builtin's has one behind it
         value = "" if option.is_flag else f" {option.metavar or name}"
         first, *others = (*option.opts, *option.secondary_opts)
         names = ", ".join(f"`{name}`" for name in (f"{first}{value}", *others))
         default = option.default
-        is_clear = default in (None, "", (), 0) or isinstance(default, bool)
-        shown = "" if is_clear else f" Default: `{default}`."
-        rows.append(Parameter(names, _cell((option.help or "") + shown)))
+        if isinstance(default, tuple):
+            default = " ".join(default)
+        is_clear = default in (None, "", 0) or isinstance(default, bool)
+        shown = "" if is_clear else f"{default:g}" if isinstance(default, float) else f"{default}"
+        rows.append(Parameter(names, _cell(option.help or ""), shown))
     return rows
 
 
@@ -217,20 +260,27 @@ def _argument(argument: object) -> str:
 
 
 def _metavar(argument: object) -> str:
-    return (argument.metavar or argument.name.upper()).removesuffix("...").strip("[]")
+    return (argument.metavar or argument.name.upper()).strip("[].…")
 
 
 def _prose(text: str, guide: str) -> str:
-    """Return a docstring as Markdown, with its example as a code block.
+    """Return a docstring as Markdown, without its example.
 
     Of a command that has a guide, the page shows the first paragraph and a link.
     """
-    text, example = re.fullmatch(r"(.*?)Example: (.+)", text.strip(), re.DOTALL).groups()
-    text, example = (re.sub(r"\n[ \t]+", "\n", part).strip() for part in (text, example))
+    text = re.sub(r"\n[ \t]+", "\n", text.partition("Example: ")[0]).strip()
     if guide:
-        text = f"{text.partition(chr(10) * 2)[0]} See [{guide.removesuffix('.md')}]({guide})."
-    example = example.replace("\n", " \\\n  ")
-    return f"{text}\n\n```sh\n{example}\n```\n"
+        text = text.partition("\n\n")[0]
+        text = f"{text} See [{guide.removesuffix('.md')}]({guide})."
+    return f"{text}\n"
+
+
+class Setting(NamedTuple):
+    """A key of ``lessons.toml``, or a whole table (its default is then empty)."""
+
+    name: str
+    default: str
+    meaning: str
 
 
 def _settings() -> list[str]:
@@ -238,61 +288,75 @@ def _settings() -> list[str]:
         "## Settings\n",
         "Keys of `lessons.toml`: `preflight.budget` is `budget` below `[preflight]`.\n",
     ]
-    section, said, rows = "", "", []
-    tables: dict[str, tuple[str, list[tuple[str, str, str]]]] = {}
+    for name, default, meaning in _read_settings():
+        shown = f" (`{default}`)" if default else ""
+        lines.append(f"- `{name}`{shown}: {meaning}")
+    return [*lines, ""]
+
+
+def _read_settings() -> list[Setting]:
+    """Return the settings in the order of the template, each table before its keys."""
     known = flat_settings(DEFAULTS)
+    settings: list[Setting] = []
+    section = about = ""
     for line in TEMPLATE.read_text("utf-8").splitlines():
         if header := re.fullmatch(r"\[(\w+)\]", line):
-            section, said, rows = header[1], "", []
-            tables[section] = ("", rows)
+            section, about = header[1], ""
         elif key := re.fullmatch(r'#("[^"]+"|\w+) = (.*?)\s+# ([A-Z"].*)', line):
-            if not section and not tables:
-                tables[""] = ("", rows)
+            if about:
+                settings.append(Setting(f"[{section}]", "", about))
+                about = ""
             name = key[1].strip('"')
             full = f"{section}.{name}" if section else name
             assert section == "folders" or full in known, full
-            rows.append((f"`{full}`", f"`{key[2]}`", _cell(key[3])))
-        elif section and line.startswith("# ") and not rows:
-            said = f"{said} {line[2:]}".strip()
-            tables[section] = (said, rows)
-    rows = [row for _about, found in tables.values() for row in found]
-    lines += _table(("key", "default", "meaning"), rows)
-    lines += [f"- `[{name}]`: {about}" for name, (about, _rows) in tables.items() if about]
-    return [*lines, ""]
+            settings.append(Setting(full, key[2], _cell(key[3])))
+        elif section and line.startswith("# "):
+            is_first = not settings[-1].name.startswith(f"{section}.")
+            about = f"{about} {line[2:]}".strip() if is_first else ""
+    return settings
 
 
 def _card_keys() -> list[str]:
     own = [(n, k) for n, k in KEYS.items() if k.meaning]
     foreign = [(n, k) for n, k in KEYS.items() if not k.meaning]
     assert all(key.foreign for _name, key in foreign)
-    rows = [(f"`{n}`", _form(k), _cell(k.meaning + MORE.get(n, ""))) for n, k in own]
-    lines = ["## Card keys\n", "In the header of a card. Unknown keys are kept untouched.\n"]
-    lines += _table(("key", "value", "meaning"), rows)
+    lines = [
+        "## Card keys\n",
+        "In the header of a card. A plural in brackets stands for a list. Unknown keys are preserved.\n",
+    ]
+    lines += _list((f"`{n}` ({_form(k)})", _cell(k.meaning + MORE.get(n, ""))) for n, k in own)
     lines.append("Keys of other systems are read as follows:\n")
     names = {k.field: n for n, k in reversed(own)}
     others: dict[str, list[str]] = {}
     for name, key in foreign:
         meaning = f"`{names[key.field]}`" if key.field in names else "text to search"
         others.setdefault(meaning, []).append(f"`{name}`")
-    lines += _table(("read as", "keys"), [(m, ", ".join(found)) for m, found in others.items()])
+    lines += _list((meaning, ", ".join(found)) for meaning, found in others.items())
     lines.append(_SECTIONS)
     rows = []
     for role, tiers in HEADINGS.items():
-        first, *others = [f"{name[:1].upper()}{name[1:]}" for tier in tiers for name in tier]
-        labels = [label.capitalize() for label, meaning in LABELS.items() if meaning == role]
-        rows.append((f"**{first}**", ", ".join(others), ", ".join(labels)))
-    return [*lines, *_table(("section", "other headings", "bold labels"), rows)]
+        first, *headings = [_capitalize(name) for tier in tiers for name in tier]
+        labels = [_capitalize(label) for label, meaning in LABELS.items() if meaning == role]
+        shown = [f"**{name}**" if name in labels else name for name in headings]
+        shown += [f"*{label}*" for label in labels if label not in (first, *headings)]
+        name = f"**{first}**" if first in labels else first
+        rows.append((name, ", ".join(shown)))
+    return [*lines, *_list(rows)]
+
+
+def _capitalize(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
 
 
 _SECTIONS = """\
-Sections, by headings of level 2 or 3; letter case does not matter, and what follows a bracket, an
-ampersand, a colon or a dash may differ. A bold label at the start of a paragraph or of a list item
-(`**Rule**: …`) stands for a heading. `Applies to` as a label gives `paths`:
+A section begins with a heading of level 2 or 3, in any letter case; text behind a bracket, an ampersand, a colon or a
+dash is ignored. A bold label at the start of a paragraph or a list item (`**Rule**: …`) also begins a section. The
+label `Applies to` gives `paths`. Each section and its other names (bold: heading or label; italic: label only):
 """
 
 
 def _form(key: object) -> str:
-    return " / ".join(f"`{choice}`" for choice in key.choices) or FORMS[key.form]
+    return ", ".join(f"`{choice}`" for choice in key.choices) or FORMS[key.form]
 
 
 def _events() -> list[str]:
@@ -301,47 +365,48 @@ def _events() -> list[str]:
     assert list(LEVELS) == list(model.LEVELS)
     return [
         "## Events\n",
-        "What the journal records of a session (`lessons events`).\n",
-        *_list([(f"`{n}`", t) for n, t in EVENTS.items()]),
-        "Outcomes of a call:\n",
-        *_list([(f"`{n}`", t) for n, t in OUTCOMES.items()]),
-        "Levels of a guard's signals:\n",
-        *_list([(f"`{n}`", t) for n, t in LEVELS.items()]),
+        f"`lessons events` lists what the journal recorded: {_explain(EVENTS)}.\n",
+        f"Outcomes of a call: {_explain(OUTCOMES)}.\n",
+        f"Levels of a guard's signals: {_explain(LEVELS)}.\n",
     ]
+
+
+def _explain(names: dict[str, str]) -> str:
+    """Return names separated by commas, with their explanations in brackets."""
+    return ", ".join(f"`{name}` ({text})" if text else f"`{name}`" for name, text in names.items())
 
 
 def _agents() -> list[str]:
-    lines = [
-        "## Agents\n",
-        "Names for `lessons install` and `lessons-hook`, and the capabilities of each agent.\n",
-    ]
+    lines = ["## Agents\n", _ABOUT_AGENTS]
     rows = []
     for name, agent in AGENTS.items():
-        carries = {agent.events[event] for event in agent.context_at}
-        rows.append(
-            (
-                f"`{name}`",
-                agent.tested_version or "by documents",
-                *(_tell_moment(agent, moment, carries) for moment in MOMENTS[:3]),
-                "yes" if any(agent.events[e] == "stop" for e in agent.lines_at) else "–",
-                "yes" if agent.asks_at else "–",
-                "yes" if agent.refuses_at else "–",
-                "yes" if agent.stops_at else "–",
-            )
-        )
-    head = (
-        *("agent", "seen in version", "lessons with the prompt", "before a call", "with a result"),
-        *(
-            "post-check shown",
-            "gate asks",
-            "gate refuses",
-            "stops a turn",
-        ),
-    )
-    lines += _table(head, rows)
+        version = agent.tested_version or "not tested"
+        rows.append((f"`{name}` ({version})", f"{'; '.join(_capabilities(agent))}."))
+    lines += _list(rows)
     lines += [_limits(), f"`--via mcp` works in {', '.join(f'`{name}`' for name in MCP_HOOKS)}.\n"]
-    lines.append("Files that are written (on Linux): hooks first, then the MCP server.\n")
-    return [*lines, *_table(("agent", "user", "project"), _files())]
+    lines.append("`lessons install AGENT --dry-run` shows the files that it would write.\n")
+    return lines
+
+
+_ABOUT_AGENTS = """\
+Names for `lessons install` and `lessons-hook`, each with the tested version and its capabilities. Lessons reach the
+model with the *prompt*, *before* a call, or with the *result* of a call. A *post-check* is shown to the user. A gate
+can *ask* the user or *refuse* a call, and a guard can *stop* a turn.
+"""
+
+
+def _capabilities(agent: Agent) -> list[str]:
+    """Return the groups of an agent's capabilities: lessons, post-check, and control."""
+    carries = {agent.events[event] for event in agent.context_at}
+    moments = [_tell_moment(agent, moment) for moment in MOMENTS if moment in carries]
+    has_post_check = any(agent.events[event] == "stop" for event in agent.lines_at)
+    control = {"ask": agent.asks_at, "refuse": agent.refuses_at, "stop": agent.stops_at}
+    groups = [
+        moments,
+        ["post-check"] if has_post_check else [],
+        [name for name, events in control.items() if events],
+    ]
+    return [", ".join(group) for group in groups if group]
 
 
 def _limits() -> str:
@@ -356,44 +421,11 @@ def _limits() -> str:
     return f"An answer of a hook has at most {tokens:,} tokens ({', '.join(less)}) and {longest:,} bytes.\n"
 
 
-def _tell_moment(agent: Agent, moment: str, carries: set[str]) -> str:
-    """Return a cell: whether lessons reach the model at a moment."""
-    if moment not in carries:
-        return "–"
+def _tell_moment(agent: Agent, moment: str) -> str:
+    """Return the name of a moment at which lessons reach the model."""
     late = agent.late_before if moment == "before" else ""
-    return f"yes; {late}" if late else "yes"
-
-
-def _files() -> list[tuple[str, ...]]:
-    rows = []
-    with mock.patch.dict(os.environ, {"HOME": "/~"}, clear=True):
-        for name, agent in AGENTS.items():
-            entries = Entries(hook="lessons-hook", server="lessons")
-            request = Request(agent=name, project="/.", scope="user", entries=entries)
-            project = replace(request, scope="project")
-            shared = replace(project, shared=True)
-            cell = "–"
-            if agent.has_project:
-                cell = _paths(project)
-                if not is_committed(project):
-                    cell += f"<br>with `--shared`: {_paths(shared)}"
-            rows.append((f"`{name}`", _paths(request), cell))
-    return rows
-
-
-def _paths(request: Request) -> str:
-    paths = dict.fromkeys(target.path for target in find_targets(request))
-    return "<br>".join(f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths)
-
-
-BAR = r"\|"
-"""Replaces a pipe in a cell of a table, also inside code."""
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines += [f"| {' | '.join(cell.replace('|', BAR) for cell in row)} |" for row in rows]
-    return [*lines, ""]
+    name = MOMENTS[moment]
+    return f"{name} ({late})" if late else name
 
 
 def _list(rows: Iterable[tuple[str, str]]) -> list[str]:

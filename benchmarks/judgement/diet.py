@@ -6,7 +6,9 @@ moved rules, with their cards, outside the repository.
 
 ``--occasions FILE`` plays occasions that readers wrote for moved rules: JSON, a list of
 ``{"rule": id, "prompt": text, "path": file, "edit": text}`` or with ``"command"`` in place of the
-edit. A rule has arrived if its whole text reached the agent with the prompt or before the call.
+edit. A rule has arrived if its whole text reached the agent with the prompt or before the call. With
+``CLONES``, the project in which an occasion is played has the files of the repository, without their
+text, because the hook looks for the files that a command line names.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from lessons_kb.importers.rules_file import read_rules
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
 FILES = HERE / "diet_files.toml"
@@ -48,13 +50,13 @@ class RulesOf:
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the diet, or play the occasions; print the table and return its figures."""
     if options.occasions:
-        return _play(Path(options.occasions), Path(options.moved or ""))
+        return _play(options)
     if not options.folders:
         raise DataError("name the folder of clones")
     figures: dict[str, Any] = {}
     moved: list[dict[str, str]] = []
     rows = []
-    for file in _read_list():
+    for file in _read_list(options.group):
         clone = _find_clone(Path(options.folders[0]), file)
         with tempfile.TemporaryDirectory(prefix="lessons-bench-") as name:
             diet = _read_diet(clone, file, Path(name))
@@ -72,8 +74,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-def _read_list() -> Iterator[RulesOf]:
-    for row in tomllib.loads(FILES.read_text("utf-8"))["files"]:
+def _read_list(group: str) -> Iterator[RulesOf]:
+    for row in tomllib.loads(FILES.read_text("utf-8"))[group]:
         yield RulesOf(repository=row["repository"], commit=row["commit"], path=row["path"])
 
 
@@ -87,9 +89,21 @@ def _find_clone(folder: Path, file: RulesOf) -> Path:
 
 def _read_diet(clone: Path, file: RulesOf, root: Path) -> Diet:
     text = git(clone, "show", f"{file.commit}:{file.path}")
-    listed = git(clone, "ls-tree", "-r", "-z", "--name-only", file.commit)
-    tracked = [name for name in listed.split("\0") if name]
+    tracked = _list_files(clone, file)
     return Diet(root=str(root), files=[read_rules(text, name=file.path)], tracked=tracked)
+
+
+def _list_files(clone: Path, file: RulesOf) -> list[str]:
+    listed = git(clone, "ls-tree", "-r", "-z", "--name-only", file.commit)
+    return [name for name in listed.split("\0") if name]
+
+
+def _create_files(names: Sequence[str], root: Path) -> None:
+    """Create empty files. A submodule, which has the name of a folder, becomes an empty file too."""
+    for folder in {(root / name).parent for name in names}:
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (root / name).touch()
 
 
 def _measure(diet: Diet, plan: Plan) -> dict[str, int | dict[str, int]]:
@@ -111,7 +125,7 @@ def _describe_moves(file: RulesOf, plan: Plan) -> Iterator[dict[str, str]]:
         yield {
             "id": f"{file.repository}:{move.rule.line}",
             "rule": move.rule.text,
-            "headings": " > ".join(move.rule.headings),
+            "headings": " > ".join(filter(None, (*move.rule.headings, move.rule.lead))),
             "file": file.path,
             "repository": file.repository,
             "condition": move.condition.said,
@@ -119,8 +133,10 @@ def _describe_moves(file: RulesOf, plan: Plan) -> Iterator[dict[str, str]]:
         }
 
 
-def _play(occasions: Path, moved: Path) -> dict[str, Any]:
+def _play(options: argparse.Namespace) -> dict[str, Any]:
     """Play the occasions of readers, print and return how many rules arrived."""
+    occasions, moved = Path(options.occasions), Path(options.moved or "")
+    files = {file.repository: file for file in _read_list(options.group)}
     if not moved.is_file():
         raise DataError("name the moved rules, --moved FILE")
     rules = {row["id"]: row for row in json.loads(moved.read_text("utf-8"))}
@@ -137,9 +153,13 @@ def _play(occasions: Path, moved: Path) -> dict[str, Any]:
         }
         with (
             tempfile.TemporaryDirectory(prefix="lessons-bench-") as name,
+            tempfile.TemporaryDirectory(prefix="lessons-bench-") as project,
             private_state(Path(name) / "home"),
-            open_proof(cards, name) as proof,
+            open_proof(cards, project) as proof,
         ):
+            if options.folders:
+                clone = _find_clone(Path(options.folders[0]), files[repository])
+                _create_files(_list_files(clone, files[repository]), Path(project))
             for row in own:
                 occasion = Occasion(
                     prompt=row["prompt"],

@@ -140,7 +140,7 @@ def _measure(
         for number in range(sessions):
             for build in builds:
                 _send(processes, signal.SIGSTOP)
-                _prepare(build, is_warm=is_warm)
+                prepare(build, is_warm=is_warm)
                 _send(processes, signal.SIGCONT)
                 session = f"{busy}-{is_warm:d}-{number}"
                 _run_session(build, session, tallies[build.name])
@@ -211,7 +211,7 @@ def _build_steps(project: Path, session: str) -> list[Step]:
     return [step._replace(event={**common, **step.event}) for step in steps]
 
 
-def _prepare(build: Build, *, is_warm: bool) -> None:
+def prepare(build: Build, *, is_warm: bool) -> None:
     """Stop the daemon of a build, or let it run with its brain open."""
     state = build.home / ".local/state/lessons-kb"
     if not is_warm:

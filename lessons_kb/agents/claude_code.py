@@ -27,7 +27,8 @@ _RESET = "Shell cwd was reset to"
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of Claude Code."""
-    source, response = payload.get("source"), object_of(payload, "tool_response")
+    source = payload.get("source")
+    response = object_of(payload, "tool_response")
     event.part = text_of(payload, "agent_id")
     if name == "SubagentStart":
         event.tool = text_of(payload, "agent_type")

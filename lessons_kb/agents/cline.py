@@ -29,7 +29,8 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     output = call.get("output")
     printed = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
     if _has_failed(payload, output):
-        event.outcome, event.output = kind_of_failure(printed), end_of(printed)
+        event.outcome = kind_of_failure(printed)
+        event.output = end_of(printed)
     else:
         event.output = output_of(arguments, printed)
 

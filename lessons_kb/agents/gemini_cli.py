@@ -30,12 +30,14 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     if name != "AfterTool":
         return
     response = object_of(payload, "tool_response")
-    error, content = response.get("error"), text_of(response, "llmContent")
+    error = response.get("error")
+    content = text_of(response, "llmContent")
     # In version 0.61, if a result has an error, the model sees only the error.
     event.takes_context = not error
     if error:
         message = text_of(error, "message") if isinstance(error, dict) else str(error)
-        event.outcome, event.output = kind_of_failure(message), end_of(message)
+        event.outcome = kind_of_failure(message)
+        event.output = end_of(message)
         return
     event.output = output_of(payload.get("tool_input"), content)
     printed = content.removeprefix(_WRAPPED)

@@ -20,7 +20,8 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         event.output = output_of(payload.get("tool_input"), text_of(payload, "tool_output"))
     elif name == "PostToolUseFailure":
         error = text_of(payload, "error") or text_of(object_of(payload, "error"), "message")
-        event.outcome, event.output = kind_of_failure(error), end_of(error)
+        event.outcome = kind_of_failure(error)
+        event.output = end_of(error)
 
 
 def _join_parts(prompt: object) -> str:

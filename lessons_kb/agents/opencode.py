@@ -61,7 +61,8 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         event.outcome = "cancelled" if aborted else kind_of_failure(error)
         event.output = end_of(error)
     elif name == "after":
-        text, metadata = text_of(payload, "output"), object_of(payload, "metadata")
+        text = text_of(payload, "output")
+        metadata = object_of(payload, "metadata")
         code = metadata.get("exit")
         event.outcome = "exec_error" if type(code) is int and code != 0 else "ok"
         if "exit" in metadata and code is None:  # the user or a timeout ended the command

@@ -297,7 +297,7 @@ _ROWS = (
             *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         ),
         lines_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
-        late_before="GPT-5.6 and 6 (code mode): after the script",
+        late_before="GPT-5.6 and 6 in code mode: after the script",
         call="${}",  # a skill: Codex has no user-defined commands
         tokens=2_200,
         reads_outside=True,
@@ -769,7 +769,8 @@ def format_message(answer: Answer) -> str:
 
     The last lines of a message of more than ``MAX_MESSAGE_BYTES`` are left out.
     """
-    lines, language = list(answer.lines), answer.language or "en"
+    lines = list(answer.lines)
+    language = answer.language or "en"
     hits = answer.block.lessons if answer.block is not None else ()
     titles = [*answer.named, *(hit.card.title for hit in hits)]
     if answer.footer and titles:

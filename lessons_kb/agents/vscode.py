@@ -22,7 +22,8 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     """
     event.at = read_time(payload.get("timestamp"))
     if name == "PostToolUse":
-        text, codes = text_of(payload, "tool_response"), []
+        text = text_of(payload, "tool_response")
+        codes = []
         if event.tool in _TERMINALS:
             codes = re.findall(_EXIT, end_of(text), re.IGNORECASE)
         if text.lower().startswith(_FAILED) or (codes and codes[-1] != "0"):

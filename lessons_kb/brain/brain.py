@@ -156,7 +156,7 @@ class Brain(SearchIndex):
 
         is_requested = bool(options.get("rebuild")) or options.get("progress") is not None
         with self.lock:
-            self._limit = limit
+            self._max_files = limit
             try:
                 result = self._with_repair(refresh_unless_leased)
             except StorageError as error:
@@ -194,7 +194,7 @@ class Brain(SearchIndex):
     def ensure_indexed(self) -> bool:
         """Index some files in a hook if nothing is indexed; return whether there is an index."""
         with self.lock:
-            self._limit = REFRESHED_FILES
+            self._max_files = REFRESHED_FILES
             if self.state is None:
                 self.refresh_in_hook()
             return self.state is not None
@@ -285,18 +285,20 @@ class Brain(SearchIndex):
         """
 
         def read_one_commit() -> T:
-            if self.state is None and self._limit is None:
-                self.refresh()
-            elif self.state is None:
-                self.refresh_in_hook()
-            if self._state is None:
+            if self.state is None:
+                if self._max_files is None:
+                    self.refresh()
+                else:
+                    self.refresh_in_hook()
+            if self._state is None:  # ``refresh`` sets it
                 raise StorageError(f"{self.stale}; nothing is indexed yet")
             # Another process may commit at any moment, but ``work`` has to see a single commit.
-            outer, self._reading = self._reading, True
+            was_reading = self._reading
+            self._reading = True
             try:
                 return work(self)
             finally:
-                self._reading = outer
+                self._reading = was_reading
 
         with self.lock:
             return self._with_repair(read_one_commit)

@@ -59,7 +59,7 @@ def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bo
     """
     is_remote = "://" in location
     if is_remote:
-        parse_address(location, instead=f"set {KEY_VARIABLE} instead")
+        parse_address(location, instead=f"set {KEY_VARIABLE} instead")  # raises InputError
     name = index.settings.index.collection
     if name and not _NAME.fullmatch(name):
         raise InputError(
@@ -305,7 +305,8 @@ def sync(
     Each batch is a commit. If a later batch fails, the earlier batches stay, and the next run
     continues there. ``progress`` is called with the number of files done and the number to do.
     """
-    expected, present = _list_expected(brain), _list_present(engine)
+    expected = _list_expected(brain)
+    present = _list_present(engine)
     todo = [number for number, file in expected.items() if present.get(number) != file]
     gone = sorted(present.keys() - expected.keys())
     needs_commit = bool(gone) or engine.is_changing()
@@ -337,7 +338,8 @@ def sync(
 
 def compare(brain: Brain, engine: QdrantEngine) -> Difference:
     """Compare the files and their hashes with a cluster. Raises IndexBroken if it is damaged."""
-    expected, present = _list_expected(brain), _list_present(engine)
+    expected = _list_expected(brain)
+    present = _list_present(engine)
     engine.verify(engine.stamp())
     both = expected.keys() & present.keys()
     changed = [expected[number].id for number in both if present[number] != expected[number]]

@@ -95,7 +95,7 @@ def look(
     is_set_by_project = cache(partial(_is_set_around, around[0], project))
     above = [follow_settings(root) for root in filter(repositories.is_brain, around)]
     # The records are trusted unless the project itself may have written them.
-    has_records = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
+    has_records = not (in_agent and _is_inside_project(locate.state_home(), (project, *above)))
     trusted_key = cache(trust.trusted_key)  # one answer for each folder, whatever names it
 
     def is_trusted(root: str) -> bool:
@@ -130,8 +130,8 @@ def look(
         untrusted += [folder for folder in around if _is_replaced_brain(folder)]
     own = os.path.realpath(locate.user_brain())
     if os.path.isdir(own):
-        moved = in_agent and _is_moved(own, (project, *roots))
-        (untrusted if moved else trusted).append(own)
+        is_in_project = in_agent and _is_inside_project(own, (project, *roots))
+        (untrusted if is_in_project else trusted).append(own)
     return Discovery(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
@@ -174,21 +174,24 @@ def _find_project(directory: str) -> tuple[list[str], str]:
     return around, repositories.find_work_tree(around) or around[0]
 
 
-def _is_moved(folder: str, roots: Sequence[str]) -> bool:
-    """Return whether a user's folder is in one of the projects that do not contain the home."""
+def _is_inside_project(folder: str, roots: Sequence[str]) -> bool:
+    """Return whether a folder of the user is inside one of the projects ``roots``.
+
+    If one of the projects around the folder also contains the user's home, the result is False.
+    """
     real = os.path.realpath(folder)
     around = [root for root in roots if is_inside(real, root)]
     return bool(around) and not any(is_inside(locate.account_home(), root) for root in around)
 
 
 def is_settings_moved(directory: str) -> bool:
-    """Return whether the user's settings file would be in the project of a directory.
+    """Return whether the path of the user's settings file is inside the project of a directory.
 
     If so, the project has set XDG_CONFIG_HOME or HOME. Such settings may not name a program to run
     or a server to which prompts are sent.
     """
     _around, project = _find_project(directory)
-    return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
+    return _is_inside_project(os.path.dirname(locate.user_settings_path()), (project,))
 
 
 def discover(directory: str, found: Discovery | None = None) -> Discovery:
@@ -261,15 +264,14 @@ def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
 
 
 def describe_moved_state(root: str) -> str:
-    """Return a hint if trust cannot be recorded for a brain, or "" if it can.
+    """Return a hint if agents ignore the trust records of this user, or "" otherwise.
 
-    Agents ignore trust records inside the project, because the project may have written them.
+    Agents ignore records that are inside the project, because the project may have written them.
     """
     around, project = _find_project(root)
+    brains = [follow_settings(folder) for folder in around if repositories.is_brain(folder)]
     state = locate.state_home()
-    if not _is_moved(
-        state, (project, *map(follow_settings, filter(repositories.is_brain, around)))
-    ):
+    if not _is_inside_project(state, (project, *brains)):
         return ""
     return (
         f"trust is recorded in {state}; "

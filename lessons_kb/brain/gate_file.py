@@ -64,7 +64,8 @@ def _encode(gates: dict[str, Any]) -> bytes:
 
 def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, Any]:
     """Return the content of the gate file, as JSON data."""
-    info, identity = os.stat(root), identify(root)
+    info = os.stat(root)
+    identity = identify(root)
     card_folders = find_card_folders(state)
     signatures = parse_manifest(state.manifest)
     cards = [_compile_card(card, signatures.get(card.id, "")) for card in catalogue.gated_cards()]
@@ -88,7 +89,7 @@ def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, An
 def _read_paths(card: Card) -> tuple[str, ...]:
     """Return the globs that the card guards, or no globs if one is invalid, as in the index."""
     try:
-        compile_globs(card.paths)
+        compile_globs(card.paths)  # raises InputError for an invalid glob
     except InputError:
         return ()
     return card.paths
@@ -140,7 +141,8 @@ _WILDCARD = re.compile(r"[*?\[\]{}\\!]")
 
 def _compile_pattern(pattern: Pattern) -> dict[str, Any]:
     if pattern.kind == "ast":
-        words, simple = list(find_words(pattern)[:1]), False
+        words = list(find_words(pattern)[:1])
+        simple = False
     else:
         word = find_word(pattern.text)
         words = [word] if word else []

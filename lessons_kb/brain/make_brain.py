@@ -101,7 +101,7 @@ def write_first_lesson() -> str:
 
 
 def list_first_files(root: str) -> list[str]:
-    """Return the files that `write_first_lesson` would create in a brain without cards."""
+    """Return the files that `write_first_lesson` creates in a brain without cards."""
     names = (CONFIG_NAME, FIRST_LESSON)
     return [name for name in names if not os.path.lexists(os.path.join(root, *name.split("/")))]
 
@@ -190,8 +190,9 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         raise BrainNotFound(f"no brain in or above {folder}; {hint}")
     root = follow_settings(roots[0])
     if not revoke:
-        read_settings(root)  # a brain whose settings cannot be used stays silent, trusted or not
-        read_ignored(root)
+        # A brain whose settings cannot be used stays silent, trusted or not.
+        read_settings(root)  # raises ConfigError
+        read_ignored(root)  # raises ConfigError
         if hint := describe_moved_state(root):
             raise Untrusted(hint)
     around = find_brains(os.path.dirname(roots[0]))

@@ -82,14 +82,15 @@ class SearchIndex:
         """The settings in ``_state``."""
         self._seen = -1
         """The version of the catalogue from which ``_state`` was read."""
-        self._limit: int | None = None
+        self._max_files: int | None = None
         """The maximum number of files that a rebuild may read, or None outside of a hook."""
-        self._verified = False
-        """Whether this process has verified the engine."""
+        self._is_whole_verified = False
+        """Whether this process has verified the whole engine."""
         self._file: tuple[int, int] | None = None
         """The identity of the file of the open catalogue."""
         self._catalogue_verified = False
         self._reading = False
+        """While it is set, ``state`` does not look for a newer commit."""
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
@@ -121,8 +122,8 @@ class SearchIndex:
         if state is not None and self._knows_settings(state):
             return ""
         try:
-            read_settings(self.root)
-            read_ignored(self.root)
+            read_settings(self.root)  # raises ConfigError
+            read_ignored(self.root)  # raises ConfigError
         except ConfigError as error:
             return os.path.join(self.root, str(error))
         return ""
@@ -174,10 +175,10 @@ class SearchIndex:
             engine = open_engine(
                 local_engine(state.settings["index"]["engine"]), directory, create=False
             )
-            whole = self._limit is None or measure_folder(directory) <= _SMALL_BYTES
-            if not self._verified:
+            if not self._is_whole_verified:
+                whole = self._max_files is None or measure_folder(directory) <= _SMALL_BYTES
                 engine.verify(state.engine, whole=whole)
-                self._verified = whole
+                self._is_whole_verified = whole
             self._engine = engine
         return self._engine
 
@@ -358,7 +359,7 @@ class SearchIndex:
     def _close_cache(self) -> None:
         """Close the catalogue and the engine, but not the journal, which is still in use."""
         self._accept(None)
-        self._verified = False
+        self._is_whole_verified = False
         if self._catalogue is not None:
             self._catalogue.close()
         self._catalogue = None
@@ -467,7 +468,8 @@ def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
     applies, ``stale`` of the result contains the reason. ``waiting`` is called with a text when the
     wait begins, and ``progress`` with the number of files done and the number to do.
     """
-    began, state = time.monotonic(), index.state
+    began = time.monotonic()
+    state = index.state
     look: Look | None = None
     if state is None or not index.current:
         first = options.get("first")

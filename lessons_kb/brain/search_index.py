@@ -104,7 +104,7 @@ def check_globs(document: Document) -> list[Finding]:
     """Return a finding if the ``paths`` of a card are invalid. The card stays in use."""
     card = document.card
     try:
-        compile_globs(card.paths if card else ())
+        compile_globs(card.paths if card else ())  # raises InputError for an invalid glob
     except InputError as error:
         message, _, fix = str(error).partition("; ")
         line = find_line_of("paths", document.key_lines)
@@ -121,7 +121,8 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if is_left_out(path, data, document, settings):
         return CatalogueEntry(path=path, digest=digest, left_out=True)
-    card, bad = document.card, check_globs(document)
+    card = document.card
+    bad = check_globs(document)
     findings = (*document.findings, *bad)
     if card is None:
         return CatalogueEntry(path=path, digest=digest, findings=findings)

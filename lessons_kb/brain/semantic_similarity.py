@@ -89,9 +89,9 @@ class Nearness:
         ``between`` two limits, both exclusive.
         """
         least, most = between
-        near = [pair for pair in self.nearest(4 * NEAREST) if least < pair[0] < most]
+        nearest = [pair for pair in self.nearest(4 * NEAREST) if least < pair[0] < most]
         cosines = {number: self.of(number) for number in scores}
-        cosines |= {number: cosine for number, cosine in near[:NEAREST] if cosine >= FARTHEST}
+        cosines |= {number: cosine for number, cosine in nearest[:NEAREST] if cosine >= FARTHEST}
         above = {n: cosine - self._mean for n, cosine in cosines.items() if cosine is not None}
         return widen(scores, above, most=compute_most(terms, frequencies, size))
 

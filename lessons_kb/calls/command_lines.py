@@ -47,6 +47,7 @@ _HERE = r"(?:\A|(?<==))\$(?:PWD|\{PWD\})(?=/|\Z)"
 _HOME = r"\A(?:~|\$HOME|\$\{HOME\})/"
 _UNKNOWN = "\0"
 """A placeholder for a folder whose name is unknown."""
+_XARGS_WITH_VALUE = ("-n", "-P", "-I", "-d", "-L", "-s", "-E", "-a")
 _CODE_OPTIONS = ("-c", "-e", "-E", "-pe", "-ne", "--eval")
 _WRITES = (
     r""",\s*(?:mode=)?['"](?:[wax][bt]?\+?|r[bt]?\+)['"]|write_(?:text|bytes)|(?:write|append)File"""
@@ -94,19 +95,26 @@ def _find_changed(command: str) -> Iterator[tuple[str, str | None, str]]:
     """Maps the variable of a ``for`` loop to its values."""
     piped: list[str] = []
     """The files whose content is piped into the step."""
+    listed: list[str] = []
+    """The files and folders in which the files are whose names are piped into the step."""
     for step in _parse_steps(command):
         if step.words[:1] == ["for"] and step.words[2:3] == ["in"]:
             loops[step.words[1]] = step.words[3:]
         if not step.piped:
-            piped = []
-        for kind, path in _changed_by(step, piped):
+            piped, listed = [], []
+        changed = list(_changed_by(step, piped))
+        if _changes_piped_names(step):
+            changed += [("change", path) for path in listed]
+        for kind, path in changed:
             values = loops.get(path.strip("${}"), (path,)) if "$" in path else (path,)
             for value in values:
                 yield kind, step.folder, value
         if step.program in INTERPRETERS:
             for text in _texts_of_writing_code(step, command):
                 yield "run", step.folder, text
-        piped = [*piped, *(path for kind, path in _touched_by(step) if kind == "read")]
+        read = [path for kind, path in _touched_by(step) if kind == "read"]
+        piped = [*piped, *read]
+        listed += read if _lists_names(step) else []
 
 
 def _texts_of_writing_code(step: _RunCommand, command: str) -> list[str]:
@@ -135,7 +143,7 @@ def _group(
 def find_run(command: str) -> list[str]:
     """Return the simple commands that a command line runs, each as one line of its words.
 
-    Programs that only print or search are left out, and so is prose such as a commit message. The
+    Programs that only print or search are left out, as well as prose such as a commit message. The
     lines of a here-document for a shell or a database client are included. A command that cannot be
     parsed to its end is returned unchanged.
     """
@@ -243,7 +251,8 @@ def _parse_steps(command: str) -> list[_RunCommand]:
                 outer.append(folder)
             elif char == ")" and outer:
                 folder = outer.pop()
-        step.then, piped = folder, simple.operator.strip() in ("|", "|&")
+        step.then = folder
+        piped = simple.operator.strip() in ("|", "|&")
         steps.append(step)
     return steps
 
@@ -314,6 +323,29 @@ def _changed_by(step: _RunCommand, piped: Sequence[str]) -> Iterator[tuple[str, 
             parts.append(word[2:])
         yield from ((kind, posixpath.join(folder, part)) for part in parts)
     yield from (("run", path) for kind, path in step.redirects if kind == "read")
+
+
+def _lists_names(step: _RunCommand) -> bool:
+    """Return whether a step prints the names of files among its operands."""
+    if step.program in ("find", "ls"):
+        return True
+    valued = SEARCHERS.get(step.program)
+    return valued is not None and "l" in _operands(step.arguments, valued)[1]
+
+
+def _changes_piped_names(step: _RunCommand) -> bool:
+    """Return whether a step passes the names that it reads to a program that changes the files."""
+    if step.program != "xargs":
+        return False
+    words = list(step.arguments)
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option in _XARGS_WITH_VALUE:
+            words = words[1:]
+    program = posixpath.basename(words[0]) if words else ""
+    if program in IN_PLACE:
+        return "i" in _operands(words[1:], SEARCHERS[program])[1]
+    return program in WRITERS or program in REMOVERS or program in COPIERS
 
 
 def _only_looks(program: str, arguments: Sequence[str]) -> bool:

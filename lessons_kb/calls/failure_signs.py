@@ -341,7 +341,8 @@ def _identity(words: Sequence[str]) -> str:
     """Return the program, its operands and its options that select tests, or "" without tests."""
     if not words:
         return ""
-    program, arguments = _program(words[0]), tuple(words[1:])
+    program = _program(words[0])
+    arguments = tuple(words[1:])
     if re.fullmatch(_INTERPRETERS, program):
         if ALSO_BY_OPTION.get(program) in arguments:
             return " ".join((program, *arguments))

@@ -117,9 +117,9 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     def heading_of(role: str) -> int:
         """Return the line of the heading of the section with this role, or 0 without a heading.
 
-        Headings of the last tier, if there are several, are ambiguous and do not count.
+        If the role has several tiers, headings of the last tier are ambiguous and do not count.
         """
-        tiers = (0, *range(len(HEADINGS[role]) - 1))
+        tiers = range(max(len(HEADINGS[role]) - 1, 1))
         parts = (part for part in sections.parts if part.role == role and part.tier in tiers)
         return next((document.body_line + part.head for part in parts), 0)
 
@@ -132,9 +132,10 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         message = f"the title is a placeholder: {card.title[:60]}"
         yield _advise(card, "placeholder", message, title_line)
     if origin != "prevention":
-        message = f"the card has no checklist; {_name_substitute(card, origin)}"
         if card.template and origin != "fix":
             message = "the card is still the template, so it is not injected: it has no checklist"
+        else:
+            message = f"the card has no checklist; {_name_substitute(card, origin)}"
         level = "info" if origin == "fix" else "warning"
         yield _advise(card, "no-checklist", message, heading_of(PREVENTION), level)
     if not card.why:
@@ -144,7 +145,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         yield _advise(card, "no-symptoms", message, keys.get("symptoms", 0), "info")
     for text in card.when:
         try:
-            parse_condition(text)
+            parse_condition(text)  # raises InputError if it is invalid
         except InputError as error:
             yield _advise(card, "bad-condition", f"when: {error}", find_line_of("when", keys))
     if card.gate == STRICT_GATE and not card.paths:
@@ -291,11 +292,11 @@ class _CardText:
 
 def _rename_key(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
     entry = card_text.entry(finding.line)
-    near = nearest_key(canonical(entry.key)) if entry else None
-    if entry and near:
+    similar = nearest_key(canonical(entry.key)) if entry else None
+    if entry and similar:
         line = card_text.starts[finding.line - 1]
         start = card_text.text.index(entry.key, line + entry.column)
-        yield f"Write `{near}`", start, start + len(entry.key), near
+        yield f"Write `{similar}`", start, start + len(entry.key), similar
 
 
 def _remove_earlier(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
@@ -310,8 +311,8 @@ def _correct_value(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
     key = KEYS.get(canonical(entry.key)) if entry else None
     if entry and key:
         value = (entry.texts[0] or "").casefold() if entry.shape == "scalar" else ""
-        near = get_close_matches(value, key.choices, n=1, cutoff=0.0)
-        for choice in dict.fromkeys([*near, *key.choices]):
+        similar = get_close_matches(value, key.choices, n=1, cutoff=0.0)
+        for choice in dict.fromkeys([*similar, *key.choices]):
             yield f"Write `{choice}`", *card_text.range(entry.span), choice
         yield f"Remove `{entry.key}`", *card_text.lines(entry), ""
 

@@ -225,10 +225,11 @@ def _find_replace_problem(entry: HeaderEntry, value: Change) -> str:
     known = KEYS.get(canonical(entry.key))
     form = known.form if known else "text"
     valid = describe_form(known) if known else "one text"
-    is_list, is_one_line = isinstance(value, tuple), entry.span[0] == entry.span[2]
+    is_list = isinstance(value, tuple)
+    is_one_line = entry.span[0] == entry.span[2]
     if form == "count":
         try:
-            read_value(entry)
+            read_value(entry)  # raises ValueError if the value is not a count
         except ValueError as error:
             return f"is {error}; write {valid}"
     if entry.shape == "scalar" and form in _ALONE and is_one_line:
@@ -287,7 +288,7 @@ def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: in
     for number in range(first, end):
         line = lines[number]
         for begin, column, last, stop in reversed(spans):
-            if begin == last == number:
+            if begin == number and last == number:
                 line = line[:column] + line[stop:]
             elif begin < number <= last and not line.lstrip().startswith("#"):
                 line = line[stop:] if number == last else ""
@@ -416,7 +417,8 @@ class _Editor:
             if dropped < len(entry.spans):  # comments above the next item belong to it
                 first, _, last, column = entry.spans[dropped - 1]
                 end = max(first + 1, min(last + (column > 0), entry.spans[dropped][0]))
-            indent, eol = self._item_style(entry)[0], self._header.eol
+            indent = self._item_style(entry)[0]
+            eol = self._header.eol
             kept = _find_comments(self._header.lines, entry, begin, end)
             comment_lines = "".join(f"{indent}{comment}{eol}" for comment in kept)
             splices.append(self._lines(begin, end, comment_lines))
@@ -470,10 +472,12 @@ def _normalise(value: Change | tuple[str | None, ...]) -> str | tuple[str, ...] 
 
 def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: Meaning) -> None:
     """Refuse a result with unintended values or with a change in another line."""
-    split, reader = split_header(text), old[2].reader
+    split = split_header(text)
+    reader = old[2].reader
     reading = read_header(split)
     usable = reading.reader != "none" and not re.search("[\ud800-\udfff]", text)
-    if usable and reading.reader != reader == "lenient" and split.header is not None:
+    is_stricter = reader == "lenient" and reading.reader != "lenient"
+    if usable and is_stricter and split.header is not None:
         reading = HeaderReading(entries=read_leniently(split.header.lines)[0], reader=reader)
     if not usable or reading.reader != reader or _values_of(reading.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")

@@ -160,9 +160,12 @@ def split_header(text: str) -> Split:
     if not opening:
         return replace(plain, problem=_find_other_header(text))
     start = opening.end()
-    closing = _CLOSE.search(text, start, start + MAX_HEADER)
     begins_with_key = KEY_FIRST.match(text, start) is not None
-    if closing is None or closing.end() == start + MAX_HEADER < len(text):
+    limit = start + MAX_HEADER
+    closing = _CLOSE.search(text, start, limit)
+    # At the limit, the closing line may continue.
+    is_cut = closing is not None and closing.end() == limit and limit < len(text)
+    if closing is None or is_cut:
         problem = "too-large" if _CLOSE.search(text, start) else "unclosed"
         return replace(plain, problem=problem if begins_with_key else "")
     inside = text[start : closing.start()]
@@ -271,8 +274,8 @@ def _read_pattern(mapping: NestedMapping) -> Pattern:
     values = {canonical(name): value for name, value in mapping}
     known = (*PATTERNS, *_OPTIONS)
     if unknown := [name for name in values if name not in known]:
-        near = get_close_matches(unknown[0], known, n=1)
-        fix = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        similar = get_close_matches(unknown[0], known, n=1)
+        fix = f"did you mean {similar[0]}?" if similar else f"known are {', '.join(known)}"
         raise InputError(f"unknown key {unknown[0][:40]}; {fix}")
     kinds = [kind for kind in PATTERNS if kind in values]
     if len(kinds) != 1:
@@ -313,7 +316,7 @@ def _read_pattern(mapping: NestedMapping) -> Pattern:
         raise InputError(f"files has no meaning for {pattern.kind} patterns; remove it")
     if len(pattern.files) > MAX_FILES:
         raise InputError(f"more than {MAX_FILES} globs in files; use wider ones")
-    compile_globs(pattern.files)
+    compile_globs(pattern.files)  # raises InputError for an invalid glob
     if problem := check_pattern(pattern):
         raise InputError(problem)
     return pattern
@@ -446,9 +449,9 @@ def read_keys(
     if examples := fields.get("examples"):
         fields["examples"] = examples[-MAX_EXAMPLES:]
     for name, entry in winning.items():
-        if name not in KEYS and (near := nearest_key(name)):
+        if name not in KEYS and (similar := nearest_key(name)):
             message = f"unknown key {entry.key}; it has no effect"
-            warn(entry.line, "unknown-key", message, f"did you mean {near}?", "info")
+            warn(entry.line, "unknown-key", message, f"did you mean {similar}?", "info")
     return fields, problems, {name: entry.line for name, entry in winning.items()}
 
 
@@ -504,8 +507,8 @@ def _suggest_status(entry: HeaderEntry) -> str:
     """Return a fix that suggests the valid status most similar to a wrong one."""
     status = (entry.texts[0] or "").casefold() if entry.texts else ""
     known = (*STATUSES, *SYNONYMS["status"])
-    near = get_close_matches(status, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"write one of {', '.join(STATUSES)}"
+    similar = get_close_matches(status, known, n=1)
+    return f"did you mean {similar[0]}?" if similar else f"write one of {', '.join(STATUSES)}"
 
 
 def _split_list(text: str, form: str) -> list[str]:
@@ -577,8 +580,8 @@ def describe_form(key: CardKey) -> str:
 def nearest_key(name: str) -> str | None:
     """Return the most similar valid key for an unknown key, or None if none is similar."""
     own_names = [key_name for key_name, key in KEYS.items() if not key.foreign]
-    near = get_close_matches(name, [*own_names, "type", "status"], n=1, cutoff=0.88)
-    return near[0] if near else None
+    similar = get_close_matches(name, [*own_names, "type", "status"], n=1, cutoff=0.88)
+    return similar[0] if similar else None
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -586,7 +589,8 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def build_schema() -> dict[str, Any]:
     """Return the JSON schema of a header. `lessons lint` warns about each value that it refuses."""
-    forms, properties = read_json("header_forms.json"), dict[str, dict[str, Any]]()
+    forms = read_json("header_forms.json")
+    properties = dict[str, dict[str, Any]]()
     for name, key in KEYS.items():
         form = forms.get(key.form, {}) if key.meaning else {}
         same_field = [

@@ -143,7 +143,8 @@ def find_links(text: str) -> Iterator[Link]:
     """Yield the links of a Markdown text that may lead to another file of its brain."""
     if "[" not in text and ".m" not in text:
         return
-    start, code = 0, find_code_lines(normal_newlines(text))
+    start = 0
+    code = find_code_lines(normal_newlines(text))
     for number, line in enumerate(split_lines(text)):
         if number not in code and ("[" in line or ".m" in line):
             bare = _CODE.sub(lambda code_match: "\0" * len(code_match[0]), line)

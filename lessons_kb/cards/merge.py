@@ -78,10 +78,10 @@ def merge_value(three: Three) -> str:
     rule = _RULES.get(three.name, _unite_or_pick)
     text = rule(three)
     base, *sides = (read_comments(side.text) for side in (three.base, three.ours, three.theirs))
-    kept = read_comments(text)
+    comments = read_comments(text)
     for comment in dict.fromkeys(comment for side in sides for comment in side):
         stays = comment not in base or all(comment in side for side in sides)
-        if not stays or any(comment in other for other in kept):
+        if not stays or any(comment in other for other in comments):
             continue
         line = text.rstrip("\r\n")
         end = text[len(line) :]
@@ -200,8 +200,8 @@ _RULES: Mapping[str, Callable[[Three], str]] = {
 
 def _unite(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
     """Return the items that no side removed or that a side added, those of the second side last."""
-    kept = [item for item in first if item in second or item not in base]
-    return kept + [item for item in second if item not in first and item not in base]
+    stay = [item for item in first if item in second or item not in base]
+    return stay + [item for item in second if item not in first and item not in base]
 
 
 def _write(three: Three, value: int | tuple[str, ...]) -> str:
@@ -375,16 +375,16 @@ class _Merge:
         head = _pick(base.head, ours.head, theirs.head)
         fence = _pick(base.fence, ours.fence, theirs.fence)
         blocks = {name: self._key(name) for name in self._names()}
-        kept = {name: text for name, (_lead, text) in blocks.items() if text and name != _END}
+        expected = {name: text for name, (_lead, text) in blocks.items() if text and name != _END}
         tail = self._lines(base.tail, ours.tail, theirs.tail)
         header = "".join(lead + text for lead, text in blocks.values()) + tail
         in_header = self._conflict
         text = head + header + fence + self._lines(base.body, ours.body, theirs.body)
         if not in_header:
             parts = _take_apart(text)
-            if parts is None or (kept and parts.reader not in (ours.reader, theirs.reader)):
+            if parts is None or (expected and parts.reader not in (ours.reader, theirs.reader)):
                 raise Contradiction
-            if {name: side.text for name, side in parts.keys.items()} != kept:
+            if {name: side.text for name, side in parts.keys.items()} != expected:
                 raise Contradiction
         return Merged(text=text, conflict=self._conflict)
 

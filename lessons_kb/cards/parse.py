@@ -75,7 +75,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         return _unusable(path, line, "nul-bytes", "the file contains NUL bytes")
     if not text.isascii():
         try:
-            text.encode("utf-8")
+            text.encode("utf-8")  # raises UnicodeEncodeError for a lone surrogate
         except UnicodeEncodeError as error:
             line = 1 + text.count("\n", 0, error.start)
             return _unusable(path, line, "not-utf-8", "the text contains half of a character")
@@ -193,7 +193,8 @@ def _fields(
     card: Card, body: str, sections: Sections | None, search: Sequence[str]
 ) -> dict[str, str]:
     """Return the text to index by field. The field ``body`` repeats the other fields."""
-    tags, symptoms = " ".join(card.topics), "\n".join((*card.symptoms, *card.examples))
+    tags = " ".join(card.topics)
+    symptoms = "\n".join((*card.symptoms, *card.examples))
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:
         fields["checklist"] = "\n".join(card.checklist)

@@ -33,7 +33,7 @@ _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", r
 _ESCAPED = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
 _FLOW_BLANK = re.compile(r"(?:[ \t,]|(?:^|(?<=[ \t]))#.*$)*")
 _FLOW_PLAIN = re.compile(r"[^,\[\]{}\"'#&*!|>%@`][^,\[\]{}]*")
-_BARE_FORMS = ("choice", "count", "date")
+_FORMS_WITHOUT_HASH = ("choice", "count", "date")
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -55,12 +55,12 @@ def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple
     return tuple(entries), tuple(lost)
 
 
-def read_scalar(line: str, column: int, *, bare: bool = False) -> tuple[str | None, str, int]:
+def read_scalar(line: str, column: int, *, any_hash: bool = False) -> tuple[str | None, str, int]:
     """Return a scalar that begins at ``column``, its style letter and the column after it.
 
     The scalar is quoted text, plain text or None. A comment begins with a hash and a space, because
-    texts contain references such as ``issue #12``. After a ``bare`` value, which contains no hash,
-    any hash after a space begins a comment, as in YAML.
+    texts contain references such as ``issue #12``. With ``any_hash``, for a value that contains no
+    hash, any hash after a space begins a comment, as in YAML.
     """
     if quoted := _QUOTED.match(line, column):
         inside = quoted[0][1:-1]
@@ -68,7 +68,7 @@ def read_scalar(line: str, column: int, *, bare: bool = False) -> tuple[str | No
             return inside.replace("''", "'"), "'", quoted.end()
         return _ESCAPE.sub(_unescape, inside), '"', quoted.end()
     rest = line[column:]
-    comment = (_ANY_COMMENT if bare else _COMMENT).search(rest)
+    comment = (_ANY_COMMENT if any_hash else _COMMENT).search(rest)
     # A hash between backticks is code.
     if comment and rest.count("`", 0, comment.start()) % 2 == 0:
         rest = rest[: comment.start()]
@@ -96,7 +96,8 @@ def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
     for next_number, line in enumerate(lines[start:], start + 1):
         if _is_blank(line):
             continue
-        stripped, item = line.lstrip(), _ITEM.match(line)
+        stripped = line.lstrip()
+        item = _ITEM.match(line)
         is_deeper = len(line) - len(stripped) > indent
         if not is_deeper and not (item and len(item[1]) == indent) and stripped[0] not in "]}":
             break
@@ -123,7 +124,7 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
     first = lines[line]
     begin = len(first) - len(first[key.end() :].lstrip())
     known = KEYS.get(canonical(key[3]))
-    is_bare = known is not None and known.form in _BARE_FORMS
+    has_no_hash = known is not None and known.form in _FORMS_WITHOUT_HASH
     below = [at for at in range(line + 1, end) if not _is_blank(lines[at])]
     if first.startswith("[", begin) and (found := _read_flow_list(lines, line, begin, end)):
         return make(*found, "list")
@@ -131,7 +132,7 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
     if block := _BLOCK.match(first, begin):
         text = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in below)
         return make_scalar(text, block[1], whole)
-    value, style, stop = read_scalar(first, begin, bare=is_bare)
+    value, style, stop = read_scalar(first, begin, any_hash=has_no_hash)
     if not below:
         start = key.end() if value is None else begin
         return make_scalar(value, style, (line, start, line, start if value is None else stop))
@@ -146,7 +147,7 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
     if all(_KEY.match(lines[at]) for at in below):  # more keys
         return make([Value(None, "n", whole)], whole, "nested")
     if len(below) == 1:
-        value, style, stop = read_scalar(lines[below[0]], start, bare=is_bare)
+        value, style, stop = read_scalar(lines[below[0]], start, any_hash=has_no_hash)
         return make_scalar(value, style, (*whole[:3], stop))
     return make_scalar(" ".join(rest), "p", whole)
 
@@ -310,12 +311,12 @@ class _Tree:
         return event, type(event).__name__
 
     def read(self) -> tuple[HeaderEntry, ...]:
-        self._next()
+        self._next()  # the start of the stream
         if self._next()[1] == "StreamEndEvent":
             return ()
         root, kind = self._next()
         if kind != "MappingStartEvent":
-            self._read(root, kind)
+            self._read(root, kind)  # raises the error of a value that is not YAML
             self._end_document()
             raise NotYamlError("it does not consist of `key: value` lines")
         entries = []
@@ -325,7 +326,7 @@ class _Tree:
         return tuple(entries)
 
     def _end_document(self) -> None:
-        self._next()
+        self._next()  # the end of the document
         event, kind = self._next()
         if kind != "StreamEndEvent":
             raise NotYamlError("a second document starts", event.start_mark.line)
@@ -501,7 +502,8 @@ def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tup
     entries, lost = read_lenient(lines)
     found = []
     for entry in entries:
-        key, own = KEYS.get(canonical(entry.key)), entry
+        key = KEYS.get(canonical(entry.key))
+        own = entry
         if key is not None and key.form == "patterns":
             above = ("",) * entry.line
             with suppress(NotYamlError, ValueError):

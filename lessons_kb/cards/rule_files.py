@@ -71,7 +71,8 @@ def _format_semgrep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
     language = find_language(pattern.language)
     parts: list[dict[str, str]] = []
     if pattern.kind == "regex":
-        language, parts = language or "regex", [{"pattern-regex": pattern.text}]
+        language = language or "regex"
+        parts = [{"pattern-regex": pattern.text}]
     elif pattern.kind == "ast" and language:
         parts = [{"pattern": _MULTI.sub("...", pattern.text)}]
     else:
@@ -205,7 +206,8 @@ def _read_ast_grep(rule: Mapping[str, Data]) -> dict[str, object]:
             key = f"not-{negated}"
         elif name == "any":  # the variants that build_rule writes
             variants = _patterns(value)
-            key, inner = "pattern", variants[0] if variants else None
+            key = "pattern"
+            inner = variants[0] if variants else None
         if key == "pattern" and isinstance(inner, str):
             parts.set("ast", inner)
         elif key in RELATIONS and isinstance(inner, dict):

@@ -261,13 +261,15 @@ def read_fragments(text: str) -> list[Fragment]:
     cells: list[str] = []
     row = 0
     for above, token in pairwise(_parser((*_ALL, "table")).parse(text)):
-        line, content = token.map[0] + 1 if token.map else 0, token.content.strip()
+        line = token.map[0] + 1 if token.map else 0
+        content = token.content.strip()
         if token.type == "list_item_open":
             fragments.append(Fragment(kind=ITEM, line=line, level=token.level))
         elif token.type == "table_open":
             columns = []
         elif token.type == "thead_close":
-            columns, cells = [re.sub(r"[*_`]", "", cell).casefold() for cell in cells], []
+            columns = [re.sub(r"[*_`]", "", cell).casefold() for cell in cells]
+            cells = []
         elif token.type == "tr_close" and columns:
             pairs = tuple(zip(columns, cells, strict=False))
             fragments.append(Fragment(kind=ROW, line=row, cells=pairs))
@@ -481,7 +483,7 @@ def _cut_at_headings(headings: Sequence[Heading], lines: Sequence[str]) -> Itera
     for heading in headings:
         if heading.level == _DEEPEST_SECTION:
             own = _find_meaning(heading.text) or outer
-            if own == outer == role:
+            if own == outer and role == outer:  # the same section goes on
                 continue
         else:
             known = _find_meaning(heading.text) if heading.level > 1 else None
@@ -638,7 +640,8 @@ def _find_first_item(text: str, *, has_items: bool) -> list[Item]:
     tokens = _parser(_ALL).parse(text)
     if not tokens or tokens[0].type != "paragraph_open":
         return []
-    paragraph, first = plain_text(tokens[1].content), tokens[0].map
+    paragraph = plain_text(tokens[1].content)
+    first = tokens[0].map
     if not paragraph or first is None or (has_items and paragraph.endswith(":")):
         return []
     shown_by = _SHOWN_BY.search(tokens[1].content)
@@ -682,7 +685,8 @@ def render_html(
     if is_title and plain_text(tokens[1].content) == plain_text(title):
         tokens = tokens[3:]
     opened = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
-    level, least = top - 1, min(opened, default=1)
+    level = top - 1
+    least = min(opened, default=1)
     for index, token in enumerate(tokens):
         if token.type in ("heading_open", "heading_close"):
             if token.nesting > 0:

@@ -19,10 +19,10 @@ from lessons_kb.writers.complete import Ask, Completed, complete, tell
 from lessons_kb.writers.prompt import SCHEMA, SYSTEM, TASK_SCHEMA, build_prompt
 
 
-def print_prompts(prompts: Mapping[str, str]) -> None:
+def print_prompts(prompts: Mapping[str, str], *, system: str = SYSTEM) -> None:
     """Print everything that would be sent. ``prompts`` maps the name of a draft to its prompt."""
     for name, prompt in prompts.items():
-        print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
+        print(f"##### {clean_line(name)}\n\n{system}\n\n{visible(prompt)}")
 
 
 def suggest_agent(drafts: Sequence[Draft]) -> str:
@@ -39,19 +39,27 @@ def build_prompts(brains: Brains, drafts: Sequence[Draft]) -> dict[str, str]:
 
 
 def open_ask(
-    command: str, prompts: Mapping[str, str], noun: str, *, schema: Mapping[str, Any], yes: bool
+    command: str,
+    prompts: Mapping[str, str],
+    noun: str,
+    *,
+    schema: Mapping[str, Any],
+    yes: bool,
+    system: str = SYSTEM,
+    hint: str = "add --yes, or --show-prompt to read it first",
 ) -> Ask:
     """Return a function that sends a prompt to an agent, once the user has agreed.
 
     The question names the number of prompts, counted as ``noun``, and their tokens. If ``command``
-    is "", the command in the user's settings is used. Raises InputError if the user does not agree.
+    is "", the command in the user's settings is used. Raises InputError, with the ``hint``, if the
+    user does not agree.
     """
     agent = _find_agent(command)
-    tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())
+    tokens = sum(estimate_tokens(f"{system}{prompt}") for prompt in prompts.values())
     sent = f"{counted(len(prompts), noun)}, about {tokens:,} tokens to {agent.name}"
     if prompts and not yes and not confirm(f"{sent}: go?"):
-        raise InputError(f"{sent}: nothing was sent; add --yes, or --show-prompt to read it first")
-    return lambda prompt, stop: agent.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
+        raise InputError(f"{sent}: nothing was sent; {hint}")
+    return lambda prompt, stop: agent.ask(prompt, system=system, schema=schema, stop=stop)
 
 
 def _find_agent(command: str) -> HeadlessAgent:

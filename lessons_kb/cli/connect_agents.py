@@ -94,7 +94,7 @@ def _connect(
         return AgentChanges(name, changes, list(find_remaining(name, changes)))
     if via == "mcp" and not install_agent.has_sdk():
         raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
-    entries = find_entries(bare=is_committed(request))
+    entries = find_entries(without_folder=is_committed(request))
     request = replace(request, entries=entries, server=install_agent.has_sdk())
     changes = install_agent.install(request, dry_run=dry_run)
     notes = list(find_notes(request))
@@ -164,7 +164,7 @@ def _connect_git(dry_run: bool, *, undo: bool, **scope: Any) -> AgentChanges:
         roots = tuple(root for root in every_root if root != own) or every_root
     if undo:
         return AgentChanges(GIT, unshare(roots, dry_run=dry_run, **scope), [])
-    program = find_entries(bare=scope["shared"]).server
+    program = find_entries(without_folder=scope["shared"]).server
     changes = share(roots, program=program, dry_run=dry_run, **scope)
     notes = [_COMMIT, _EVERY_CLONE] if scope["shared"] else []
     if not any(map(git_top, roots)):

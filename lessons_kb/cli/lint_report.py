@@ -27,7 +27,7 @@ def split_findings(findings: Iterable[Finding]) -> tuple[list[Finding], list[Fin
 
 
 def is_listed_whole(faults: Sequence[Finding], advice: Sequence[Finding]) -> bool:
-    """Return whether the report, grouped by rule, would still print every finding."""
+    """Return whether the report, although it is grouped by rule, prints every finding."""
     return len(faults) <= MAX_FAULTS and len(group_by_rule(advice)) == len(advice)
 
 

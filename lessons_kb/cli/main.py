@@ -161,8 +161,8 @@ def _rename_words(arguments: list[str]) -> list[str]:
 def hoist_options(arguments: list[str]) -> list[str]:
     """Move global options to the front, so that a user may write them after the command's name.
 
-    Words after ``--`` stay in place, and so does the command that ``lessons run`` executes. An
-    option with an optional value gets an empty value if the user gave none.
+    Words after ``--`` and the command that ``lessons run`` executes stay in place. An option with
+    an optional value gets an empty value if the user gave none.
     """
     front: list[str] = []
     rest: list[str] = []

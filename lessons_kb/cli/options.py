@@ -34,6 +34,7 @@ FAIL_ON = {
 A card of high severity is an error, a card of medium severity is a warning, and a card of low
 severity is info.
 """
+FAIL_ON_HELP = f"Exit 1 from this level on: {', '.join(FAIL_ON)}."
 _ID_HELP = "Path or slug of a card, or its beginning."
 
 
@@ -61,21 +62,48 @@ Revision = Annotated[
         "--diff", metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."
     ),
 ]
-Stage = Annotated[str | None, Option("--stage", metavar="STAGE", help="Current workflow stage.")]
+Stage = Annotated[
+    str | None, Option("--stage", metavar="STAGE", help="Workflow stage, such as DEV.")
+]
+Output = Annotated[
+    str | None,
+    Option("--output", "-o", metavar="FILE", help="File to write."),
+]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Print the complete list.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Show the changes without making them.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
+WithAgent = Annotated[
+    str | None,
+    Option(
+        "--with",
+        metavar="[AGENT]",
+        help="Let an agent complete drafts or find contradictions: claude, codex, gemini, "
+        "opencode, copilot, or a command that reads a prompt on stdin.",
+    ),
+]
+ShowPrompt = Annotated[bool, Option("--show-prompt", help="Print the prompts, but send nothing.")]
 Session = Annotated[
     str | None,
     Option("--session", metavar="SESSION", help="Take this session's injections into account."),
 ]
 OnlyStage = Annotated[
-    str | None, Option("--stage", metavar="STAGE", help="Only this stage's cards.")
+    str | None, Option("--stage", metavar="STAGE", help="Only cards of this stage.")
 ]
 OnlyProject = Annotated[
-    str | None, Option("--project", metavar="PROJECT", help="Only this project's cards.")
+    str | None, Option("--project", metavar="PROJECT", help="Only cards of this project.")
 ]
 ForProject = Annotated[
     str | None, Option("--project", metavar="PROJECT", help="Limit the card to this project.")
 ]
 Tags = Annotated[str, Option("--tags", metavar="TAGS", help="Topics, separated by commas.")]
+Host = Annotated[
+    str,
+    Option(
+        "--host",
+        metavar="HOST",
+        help="Address to listen on; any but loopback needs tokens.",
+    ),
+]
 Port = Annotated[int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on.")]
 Format = Annotated[
     str,
@@ -86,8 +114,8 @@ FailOn = Annotated[
     choose(
         "--fail-on",
         tuple(FAIL_ON),
-        metavar="FAIL_ON",
-        help=f"Exit 1 from this level on: {', '.join(FAIL_ON)}.",
+        metavar="LEVEL",
+        help=FAIL_ON_HELP,
     ),
 ]
 

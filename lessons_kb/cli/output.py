@@ -118,7 +118,8 @@ def lay_out(
 def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> dict[str, int]:
     """Narrow the columns until they fit into ``width``. ``ids`` are the widths of the ids."""
     others = [size for name, size in widths.items() if name != COPIED]
-    room, longest = width - _GAP * (len(widths) - 1), 0
+    room = width - _GAP * (len(widths) - 1)
+    longest = 0
     if COPIED in widths:
         room_for_id = room - sum(min(size, _LEAST) for size in others)
         fitting = [size for size in ids if size <= room_for_id]
@@ -251,7 +252,7 @@ _QUIET_SECONDS = 1.0
 
 
 @contextlib.contextmanager
-def draw_progress(what: str) -> Iterator[Callable[..., None]]:
+def draw_progress(activity: str) -> Iterator[Callable[..., None]]:
     """Draw a progress bar on stderr after one second, if stderr is a terminal.
 
     Yields the function that updates the bar. Its arguments are the number of items done, the total
@@ -268,13 +269,13 @@ def draw_progress(what: str) -> Iterator[Callable[..., None]]:
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task(what, total=None, visible=False)
+        task = bar.add_task(activity, total=None, visible=False)
         timer = threading.Timer(_QUIET_SECONDS, bar.update, [task], {"visible": True})
         timer.daemon = True
         timer.start()
 
         def show(done: int, total: int, label: str = "") -> None:
-            description = f"{what} {label}".rstrip()
+            description = f"{activity} {label}".rstrip()
             bar.update(task, description=description, completed=done, total=total)
 
         try:

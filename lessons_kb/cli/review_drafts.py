@@ -7,6 +7,7 @@ from typing import Any
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit_sources import list_session_quotes
+from lessons_kb.cli.compare_cards import compare_drafts
 from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
 from lessons_kb.cli.output import (
     is_interactive,
@@ -35,8 +36,11 @@ def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: boo
     incomplete = [draft for draft in drafts.all() if draft.missing and not draft.trouble]
     if show_prompt:
         print_prompts(build_prompts(brains, incomplete))
-    else:
-        write_drafts(brains, incomplete, command, yes=yes)
+        return
+    write_drafts(brains, incomplete, command, yes=yes)
+    complete = [draft for draft in drafts.all() if not draft.missing and not draft.trouble]
+    # The question about the drafts covers the comparison of what they became.
+    compare_drafts(brains, complete, command, yes=yes or bool(incomplete))
 
 
 def show_draft(brains: Brains, name: str) -> None:

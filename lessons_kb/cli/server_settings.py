@@ -36,7 +36,7 @@ def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
     this case.
     """
     url = url.rstrip("/")
-    name_server(url)
+    name_server(url)  # raises InputError
     former = read_user_settings(ServerSettings)
     same_server = former if former.url == url else ServerSettings()
     folders: list[str] = []

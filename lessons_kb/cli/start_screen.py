@@ -161,7 +161,7 @@ def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
 
 def _find_faults(brain: Brain, cards: Sequence[Card]) -> Iterator[Problem]:
     """Yield the problems in the cards of a brain that need attention."""
-    errors = {found.path for found in brain.catalogue.findings() if found.level == "error"}
+    errors = {finding.path for finding in brain.catalogue.findings() if finding.level == "error"}
     if errors:
         yield Problem(f"{counted(len(errors), 'file')} with an error", "lessons lint")
     day = today()
@@ -213,7 +213,9 @@ def _choose_next_step(state: State) -> Problem | None:
         return Problem("create a brain in this folder", "lessons init")
     if not state.agents:
         return Problem("connect the agents on this machine", "lessons setup")
-    untrusted = [found for found in state.attention if found.command.startswith("lessons trust")]
+    untrusted = [
+        problem for problem in state.attention if problem.command.startswith("lessons trust")
+    ]
     if untrusted:
         return Problem("read its cards, then trust it", untrusted[0].command)
     if state.drafts:

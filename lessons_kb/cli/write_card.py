@@ -51,16 +51,14 @@ Symptoms = Annotated[
     Option(
         "--symptom",
         metavar="TEXT",
-        help="A phrase that a future task may contain; give two or three.",
+        help="Phrase of a future task; give two or three.",
     ),
 ]
 
 
 Globs = Annotated[
     str,
-    Option(
-        "--paths", metavar="PATHS", help="Globs of the files it applies to, separated by commas."
-    ),
+    Option("--paths", metavar="PATHS", help="Globs of the guarded files, separated by commas."),
 ]
 
 
@@ -69,7 +67,7 @@ Patterns = Annotated[
     Option(
         "--detect",
         metavar="PATTERN",
-        help="The mistake in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
+        help="Regular expression, `ast: …` or `command: …` for the mistake; repeatable.",
     ),
 ]
 
@@ -84,18 +82,14 @@ Kind = Annotated[
 ]
 
 
-CardStage = Annotated[
-    str | None, Option("--stage", metavar="STAGE", help="Workflow stage, such as DEV.")
-]
-
-
 OnDuplicate = Annotated[
     str | None,
     choose(
         "--on-duplicate",
         ("ask", *ON_DUPLICATE),
         metavar="ON_DUPLICATE",
-        help="What to do if the lesson exists: ask, bump, new or fail.",
+        help="If the lesson exists: ask, bump, new or fail. contradicts links the lesson to the "
+        "card that demands the opposite.",
     ),
 ]
 
@@ -173,7 +167,8 @@ def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None
         raise error
     say(str(error).partition(";")[0])
     if isinstance(error, Contradiction):
-        typer.confirm("Write it all the same?", abort=True, err=True)
+        question = "Write it all the same, so that an agent gets only one of the two?"
+        typer.confirm(question, abort=True, err=True)
         return None
     question = "[b]ump it, write a [n]ew card, or [s]top?"
     answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import read_document
@@ -46,12 +46,15 @@ from lessons_kb.mining.draft_text import (
     find_lacks,
 )
 from lessons_kb.model import NOTE, Card, Document, Pattern, Source
-from lessons_kb.on_demand import FIND_CONFLICTS, load
+from lessons_kb.on_demand import FIND_RIVALS, load
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.locks import hold_for_new_card
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shorten
+
+if TYPE_CHECKING:
+    from lessons_kb.cards.conflicts import Conflict
 
 _LEVELS = (SAME, NEAR, RELATED)
 _REWORDED = 0.55
@@ -61,7 +64,7 @@ _MOST_PROPOSED = 3
 _MOST_SAME_MEANING = 3
 """If more titles than this have one meaning, they are a family, and not duplicates."""
 _MAX_DEMAND = 80
-ON_DUPLICATE = ("fail", "bump", "new")
+ON_DUPLICATE = ("fail", "bump", "new", "contradicts")
 
 
 class Cards(CardEdits):
@@ -114,8 +117,10 @@ class Cards(CardEdits):
             self._brains.refresh()
             if on_duplicate == "fail":  # opposed demands are also alike, but are not duplicates
                 self.check_contradictions(card)
+            elif on_duplicate == "contradicts":
+                text = self.link_contradictions(text, card)
             duplicate = None
-            if on_duplicate != "new":
+            if on_duplicate in ("fail", "bump"):
                 duplicate = self._find_duplicate(card, near=on_duplicate == "fail")
             if duplicate is not None:
                 existing, reason = duplicate
@@ -149,17 +154,33 @@ class Cards(CardEdits):
 
     def check_contradictions(self, card: Card) -> None:
         """Raise Contradiction if an active card demands the opposite of a card to be written."""
-        find_conflict = load(FIND_CONFLICTS).find_conflict
         for brain in self._brains.members:
-            text = "\n".join(card.checklist)
-            for other in _find_candidates(brain, title=card.title, text=text):
-                conflict = find_conflict(card, other) if other.is_injectable else None
-                if conflict is not None:
-                    raise Contradiction(
-                        f"{other.id} demands the opposite: {shorten(conflict.opposed, _MAX_DEMAND)}"
-                        "; correct one of the two, or write the card with --on-duplicate new",
-                        existing=other.id,
-                    )
+            for conflict in self._find_rivals(brain, card):
+                other = conflict.second
+                raise Contradiction(
+                    f"{other.id} demands the opposite: {shorten(conflict.opposed, _MAX_DEMAND)}"
+                    "; correct one of the two, or write the card with --on-duplicate contradicts: "
+                    "an agent then gets only one of them",
+                    existing=other.id,
+                )
+
+    def link_contradictions(self, text: str, card: Card) -> str:
+        """Return the text of a card to be written, which names the cards that contradict it.
+
+        A card can name only cards of the brain to which it is written.
+        """
+        conflicts = self._find_rivals(self._brains.members[0], card)
+        if not conflicts:
+            return text
+        rivals = [conflict.second.id for conflict in conflicts]
+        linked: str = load(FIND_RIVALS).link(text, card, rivals)
+        return linked
+
+    def _find_rivals(self, brain: Brain, card: Card) -> list[Conflict]:
+        text = "\n".join(card.checklist)
+        near = brain.read(partial(_find_candidates, title=card.title, text=text))
+        rivals: list[Conflict] = load(FIND_RIVALS).find_rivals(brain, card, near)
+        return rivals
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return the faults that keep a card from passing the quality bar, one line each."""

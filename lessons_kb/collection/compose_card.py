@@ -50,7 +50,7 @@ def compose(
     template, and the parts that the sketch does not fill are empty. Raises InputError for an
     invalid part and EditRefused for a pattern that a header cannot express.
     """
-    slug(sketch.title)
+    slug(sketch.title)  # raises InputError for an invisible title
     check_choice("kind", sketch.kind, KINDS)
     check_choice("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
     header: dict[str, Change] = {
@@ -103,7 +103,8 @@ def redact_card(text: str) -> str:
     header is still not readable.
     """
     split = split_header(text)
-    header, body = text[: len(text) - len(split.body)], redact(split.body)
+    header = text[: len(text) - len(split.body)]
+    body = redact(split.body)
     redacted = redact(header)
     if redacted == header or _read_structure(redacted) == _read_structure(header):
         return redacted + body

@@ -16,8 +16,8 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
 from lessons_kb.cards.anchors import parse_claims
-from lessons_kb.cards.conflicts import find_conflicts
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
+from lessons_kb.collection.contradictions import find_all
 from lessons_kb.collection.draft_cards import find_draft_cards
 from lessons_kb.collection.due_escalations import count_escalations
 from lessons_kb.collection.git_merge import find_sharing
@@ -350,7 +350,7 @@ def check_escalation(brain: Brain) -> Iterator[Health]:
 def check_conflicts(brain: Brain) -> Iterator[Health]:
     """Report how many pairs of cards make opposite demands."""
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
-    conflicts = list(find_conflicts(cards))
+    conflicts = find_all(brain.root, cards)
     if conflicts:
         first, second = clean_line(conflicts[0].first.id), clean_line(conflicts[0].second.id)
         count = counted(len(conflicts), "pair of cards", "pairs of cards")
@@ -407,12 +407,12 @@ BRAIN_CHECKS = (
 )
 
 
-def check_found_brains(found: Discovery) -> Iterator[Health]:
+def check_found_brains(discovery: Discovery) -> Iterator[Health]:
     """Report the brains that were found but are not trusted."""
-    if found.missing:
-        detail, _, fix = found.missing.partition("; ")
+    if discovery.missing:
+        detail, _, fix = discovery.missing.partition("; ")
         yield Health("error", "trust", detail, fix)
-    for root in found.untrusted:
+    for root in discovery.untrusted:
         fix = f"read its cards, then run `lessons trust {root}`"
         yield Health("warning", "trust", f"{root} is not trusted", fix)
 
@@ -429,21 +429,21 @@ def find_last_calls(brains: Brains | None) -> dict[str, float]:
 
 def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
     """Report the last errors of hooks, the newest first. Equal errors share one line."""
-    found: dict[tuple[str, str], list[Trouble]] = {}
+    troubles_by_error: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
         if trouble.message.startswith(LATE_MARK):
             continue
         where = f"{trouble.agent} {trouble.hook_event}".strip()
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
-        found.setdefault(key, []).append(trouble)
-    if not found:
+        troubles_by_error.setdefault(key, []).append(trouble)
+    if not troubles_by_error:
         if calls:
             detail = f"last called {ago(time.time() - max(calls.values()))}; no errors logged"
             yield Health("ok", "hooks", detail)
         else:
             yield Health("off", "hooks", "no call from an agent seen yet; no errors logged")
         return
-    newest = sorted(found.items(), key=lambda item: item[1][-1].at, reverse=True)
+    newest = sorted(troubles_by_error.items(), key=lambda item: item[1][-1].at, reverse=True)
     log = os.path.join(state_home(), LOG_NAME)
     since = dt.datetime.now() - dt.timedelta(days=_RECENT_DAYS)
     recent = [item for item in newest if item[1][-1].at >= since.isoformat()][:_SHOWN]
@@ -502,7 +502,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
 def check_user_settings(_directory: str) -> Iterator[Health]:
     """Report the faults in the user's own settings. If there are none, report nothing."""
     for section in USER_SECTIONS:
-        read_user_settings(section)
+        read_user_settings(section)  # raises ConfigError, which is reported
     commands = {
         "check.command": read_user_settings(JudgeSettings).command,
         "writer.command": read_user_settings(WriterSettings).command,
@@ -510,7 +510,7 @@ def check_user_settings(_directory: str) -> Iterator[Health]:
     for name, command in commands.items():
         try:
             if command.strip():
-                split_command(command)
+                split_command(command)  # raises InputError
         except InputError as error:
             problem, _, fix = str(error).partition("; ")
             yield Health("error", "user settings", f"{name}: {problem}", fix)

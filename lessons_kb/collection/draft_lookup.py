@@ -129,7 +129,7 @@ class DraftLookup:
         raise CardNotFound(f"no draft named {name!r}; see `lessons review --list`")
 
     def find_missing(self, name: str, text: str) -> tuple[str, ...]:
-        """Return the parts that a draft with this text would need before it can be accepted."""
+        """Return the parts that a draft with this text still needs before it can be accepted."""
         return find_lacks(self._parse(self.get(name).id, text))
 
     def find_outcome(self, name: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import Any
 
 from lessons_kb.cards.edit import edit_header
@@ -16,6 +17,7 @@ from lessons_kb.collection.new_drafts import NewDrafts
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
 from lessons_kb.mining.draft_text import finish
 from lessons_kb.model import DRAFT, Card
+from lessons_kb.on_demand import NEAREST_CARDS, load
 from lessons_kb.store import trash
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
@@ -34,6 +36,15 @@ class Drafts(NewDrafts):
             return []
         duplicates = Cards(self._brains).find_near_duplicates(card)
         return [duplicate for duplicate in duplicates if duplicate.card.id != draft.id]
+
+    def find_nearest(self, draft: Draft) -> list[Card]:
+        """Return the cards that are most similar to a draft, which may contradict it."""
+        card = self._parse(draft.id, draft.text).card
+        if card is None:
+            return []
+        self._brains.refresh()
+        nearest: list[Card] = self._brain.read(partial(load(NEAREST_CARDS).find_nearest, card=card))
+        return nearest
 
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Replace the text of a draft. ``digest`` is as in ``accept``."""
@@ -64,14 +75,15 @@ class Drafts(NewDrafts):
         ``digest`` is the digest of the text that the reviewer read. EditRefused is raised if the
         text has changed since. Raises InputError if the draft is incomplete or if too many cards
         from triggers are active. Raises DuplicateCard if the lesson exists, unless ``on_duplicate``
-        is ``new``.
+        is ``new`` or, for a card that names those that contradict it, ``contradicts``.
         """
         with hold_for_new_card(self._brain.root):
             draft = self._get_unchanged(name, digest)
             card = self._require_acceptable(draft)
             if card.source == "auto":
                 self._check_room()
-            if on_duplicate != "new":
+            self._brains.refresh()
+            if on_duplicate == "fail":
                 Cards(self._brains).check_contradictions(card)
                 self._check_duplicates(draft)
             # A mined draft counts as seen today, so that its card does not begin as an old card.
@@ -81,6 +93,8 @@ class Drafts(NewDrafts):
                 changes["occurrences"] = draft.seen
             text = finish(draft.text, read_template(f"{card.kind}.md"))
             text = text if keep_quotes else drop_session_quotes(text)
+            if on_duplicate == "contradicts":
+                text = Cards(self._brains).link_contradictions(text, card)
             if draft.is_card:
                 active = edit_header(text, {**changes, "status": "active"})
                 return self._rewrite_card(draft, redact_card(active))
@@ -113,8 +127,8 @@ class Drafts(NewDrafts):
     def discard(self, name: str, *, digest: str | None = None) -> Draft:
         """Remove a draft. The same observations never cause another draft.
 
-        An edited draft goes to the trash, as it does when it is merged. So does a card with
-        ``status: draft``. ``digest`` is as in ``accept``.
+        An edited draft goes to the trash, as it does when it is merged. A card with
+        ``status: draft`` goes there even if it was not edited. ``digest`` is as in ``accept``.
         """
         draft = self._get_unchanged(name, digest)
         self._settle(draft, DISCARDED, "")

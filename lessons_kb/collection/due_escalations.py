@@ -32,7 +32,7 @@ def count_escalations(brain: Brain, directory: str) -> int:
 def find_candidates(brain: Brain) -> Iterator[tuple[Card, int]]:
     """Yield the cards that may need a step, each with the number of times its mistake returned."""
     brain.ensure_indexed()
-    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else []
+    cards = brain.read(lambda opened: opened.catalogue.all_cards()) if brain.state else []
     cards = [card for card in cards if card.kind != NOTE]
     occasions = brain.journal.ledger.find()
     for card in cards:

@@ -399,7 +399,7 @@ class Exchange:
 
 
 class _Shelf:
-    """The existing cards, and the cards that a plan would add."""
+    """The existing cards, and the cards that a plan adds."""
 
     def __init__(self, brains: Brains, near: str, lessons: Iterable[Incoming | None]) -> None:
         self._near = near
@@ -481,7 +481,8 @@ class _Shelf:
 
     def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
         """Return the card with the same or a similar lesson that decides the step, or None."""
-        text, is_exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
+        text = "\n".join((card.why, *card.checklist))
+        is_exported = bool(lesson.text)
         for duplicate in self._known.find(card.title, text=text, limit=len(self._ids)):
             if is_exported and (duplicate.card.id, duplicate.card.title) in self._exported:
                 continue
@@ -496,15 +497,16 @@ class _Shelf:
         return None
 
     def _parse(self, lesson: Incoming) -> Card:
-        """Return the card that would be made of a lesson."""
+        """Return the card that an import makes of a lesson."""
         path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
         text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)
-        is_lost = document.card is not None and document.card.kind == NOTE != lesson.kind
-        if document.card is None or is_lost:
+        card = document.card
+        is_lost = card is not None and card.kind == NOTE and lesson.kind != NOTE
+        if card is None or is_lost:
             reason = document.findings[0].message if document.findings else "would be a note"
             raise EditRefused(f"not a valid card: {reason}")
-        return document.card
+        return card
 
 
 def _keep_real_paths(lesson: Incoming, files: ProjectFiles) -> Incoming:
@@ -612,8 +614,8 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
     """
     if lesson.text:
         text = redact_card(lesson.text)
-        found = parse_card(text, path=lesson.id, folders=folders).card
-        is_lost = found is not None and found.kind == NOTE != lesson.kind
+        card = parse_card(text, path=lesson.id, folders=folders).card
+        is_lost = card is not None and card.kind == NOTE and lesson.kind != NOTE
         return edit_header(text, {"type": lesson.kind}) if is_lost else text
     header: dict[str, Change] = {
         "type": lesson.kind,

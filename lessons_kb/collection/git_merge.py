@@ -295,6 +295,7 @@ def merge_files(
         data, conflict = by_lines(*versions)
     else:
         merged = merge_cards(*texts, merge_text=by_text)
-        data, conflict = merged.text.encode(), merged.conflict
+        data = merged.text.encode()
+        conflict = merged.conflict
     overwrite(ours, data)
     return conflict

@@ -44,11 +44,11 @@ def find_memories(root: str, claude: str, codex: str) -> list[str]:
 
 
 def _find_in_project(root: str) -> list[str]:
-    found: list[str] = []
+    files: list[str] = []
     for pattern in _IN_PROJECT:
         path = os.path.join(glob.escape(root), *pattern.split("/"))
-        found += sorted(glob.glob(path, recursive=True, include_hidden=True))
-    return [path for path in found if not is_note_name(os.path.basename(path))]
+        files += sorted(glob.glob(path, recursive=True, include_hidden=True))
+    return [path for path in files if not is_note_name(os.path.basename(path))]
 
 
 def _list_cards(brains: Brains) -> frozenset[str]:

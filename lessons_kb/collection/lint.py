@@ -17,13 +17,14 @@ from lessons_kb.brain.search_index import (
 )
 from lessons_kb.cards.anchors import format_claims, parse_claims
 from lessons_kb.cards.check_card import check_card
-from lessons_kb.cards.conflicts import choose, find_conflicts
+from lessons_kb.cards.conflicts import choose
 from lessons_kb.cards.copies import CardFile, find_copies
 from lessons_kb.cards.edit import replace_paths
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.cards.standings import check_standing
+from lessons_kb.collection.contradictions import find_all
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
 from lessons_kb.detect.matcher import (
     Matcher,
@@ -102,7 +103,7 @@ def lint(
     findings += check_paths(documents, directory) if directory else []
     findings += check_freshness(brain, documents)
     findings += check_unmatched_paths(brain, documents)
-    findings += check_conflicts(document.card for document in documents)
+    findings += check_conflicts(brain.root, (document.card for document in documents))
     findings += check_successions(documents)
     return sorted(findings, key=by_place)
 
@@ -184,18 +185,23 @@ UNMATCHED_PATH = "unmatched-path"
 """The lint rule for entries of ``paths`` that never matched a file."""
 
 
-def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:
+def check_conflicts(root: str, cards: Iterable[Card | None]) -> list[Finding]:
     """Return the findings about cards that demand the opposite of another card."""
     findings = []
-    for conflict in find_conflicts(card for card in cards if card is not None):
+    for conflict in find_all(root, (card for card in cards if card is not None)):
         given, other = choose(conflict.first, conflict.second)
         message = (
             f"contradicts {given.id}: \u201c{shorten(conflict.demand, MAX_DEMAND)}\u201d against "
-            f"\u201c{shorten(conflict.opposed, MAX_DEMAND)}\u201d; a block has the other one"
+            f"\u201c{shorten(conflict.opposed, MAX_DEMAND)}\u201d"
         )
         fix = (
             f"rewrite one of the two, or archive this one: `lessons archive {shell_word(other.id)}`"
         )
+        if conflict.is_judged:
+            message += ", as an agent judges"
+            fix = f"run `lessons lint --fix` and say whether it is so, or {fix}"
+        else:
+            message += "; a block has the other one"
         findings.append(_finding(other.id, 0, CONFLICT, message, fix))
     return findings
 
@@ -207,7 +213,7 @@ MAX_DEMAND = 80
 
 
 def check_successions(documents: Iterable[Document]) -> list[Finding]:
-    """Return the findings about names of predecessors and successors that fit no card."""
+    """Return the findings about names of other cards in headers that fit no card."""
     documents = [document for document in documents if document.card is not None]
     names: set[str] = set()
     for document in documents:
@@ -220,6 +226,7 @@ def check_successions(documents: Iterable[Document]) -> list[Finding]:
         if card is None:
             continue
         named = [("supersedes", name) for name in card.supersedes]
+        named += [("contradicts", name) for name in card.contradicts]
         named += [("superseded-by", card.superseded_by)] if card.superseded_by else []
         for key, name in named:
             if name not in names:
@@ -275,7 +282,8 @@ def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]
         line = document.key_lines.get("detect", 0)
         patterns = [pattern for pattern in card.detect if pattern.kind == "ast"]
         if patterns and not is_available():
-            message, fix = _NO_AST_GREP, install_command(AST_EXTRA)
+            message = _NO_AST_GREP
+            fix = install_command(AST_EXTRA)
             return [_finding(card.id, line, "no-ast-grep", message, fix, "info")]
         for pattern in patterns:
             findings += _check_languages(pattern, card.id, line)

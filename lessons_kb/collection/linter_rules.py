@@ -68,7 +68,10 @@ class Linters:
 
     @cached_property
     def ruff(self) -> tuple[str, Mapping[str, Any]] | None:
-        """The file in which the project configures ruff, and the settings of ruff in it."""
+        """The file in which the project configures ruff, and the settings of ruff in it.
+
+        A file that is missing or not valid TOML is skipped. None if no file configures ruff.
+        """
         for name in _RUFF_FILES:
             text = self.read(name)
             if text is None:

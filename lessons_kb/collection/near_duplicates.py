@@ -208,7 +208,9 @@ def _count_units(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
     dense = [word for word in words if _is_dense(word)]
     stems = analyze(" ".join(word for word in words if not _is_dense(word)))
     run = "".join(dense)
-    units, pairs, pieces = Counter(stems), Counter(stems), Counter[str]()
+    units = Counter(stems)
+    pairs = Counter(stems)
+    pieces = Counter[str]()
     units.update(run)
     pairs.update(run[i : i + 2] for i in range(len(run) - 1))
     whole = unicodedata.normalize("NFD", f" {' '.join(dense)} ") if dense else ""

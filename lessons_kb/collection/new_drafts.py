@@ -167,9 +167,11 @@ class NewDrafts(DraftLookup):
     def add_memory(self, text: str, *, origin: str, place: int) -> Draft | None:
         """Write and return a draft of a lesson in the memory of an agent.
 
-        Returns None if there was ever a draft of it.
+        Returns None if there was ever a draft with this origin. ``place`` is its rank among the
+        mined drafts.
         """
-        name, now = _make_name(MINED, origin), time.time()
+        name = _make_name(MINED, origin)
+        now = time.time()
         with self._folder.locked():
             if self._folder.facts_of(name) is not None:
                 return None
@@ -335,7 +337,8 @@ class NewDrafts(DraftLookup):
 
     def _may_replace(self, name: str, text: str, *, by: str) -> bool:
         """Return whether a proposal may use a name that is free or whose draft may be replaced."""
-        existing, facts = self._folder.read(name), self._folder.facts_of(name)
+        existing = self._folder.read(name)
+        facts = self._folder.facts_of(name)
         if existing is None or facts is None or existing == text:
             return True
         return facts.get("by", "") == by and digest_text(existing) == facts.get("digest")

@@ -49,10 +49,12 @@ def rename_card(brains: Brains, name: str, title: str) -> Renamed:
     cards = CardEdits(brains)
     brain, card = cards.find(name, notes=False)
     new_title = one_line(redact(title))
-    stem, new_id = slug(new_title), card.id
+    stem = slug(new_title)
+    new_id = card.id
     if not names_mistake(new_title):
         raise InputError(f"{new_title!r} names no mistake; give {MISSING['title']}")
-    folder, suffix = posixpath.dirname(card.id), posixpath.splitext(card.id)[1]
+    folder = posixpath.dirname(card.id)
+    suffix = posixpath.splitext(card.id)[1]
     with hold_for_new_card(brain.root):
         same_title = brain.read(lambda brain: brain.catalogue.paths_titled(normal_title(new_title)))
         for other in same_title:

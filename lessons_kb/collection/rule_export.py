@@ -191,20 +191,20 @@ def _rank_card(card: Card, effect: Effect | None) -> _Rank:
     )
 
 
-def _write_rule(card: Card, place: str) -> str:
+def _write_rule(card: Card, card_path: str) -> str:
     """Return a card as a rule: its title, cause and checklist."""
     lines = [f"## {defang_line(card.title)}", ""]
     if card.why:
         lines += [f"Why: {defang_line(card.why)}", ""]
     lines += [f"- {defang_line(item)}" for item in card.checklist]
-    return "\n".join([*lines, "", f"More: {place}", ""])
+    return "\n".join([*lines, "", f"More: {card_path}", ""])
 
 
-def _write_index_line(card: Card, place: str) -> str:
+def _write_index_line(card: Card, card_path: str) -> str:
     """Return a card as a line of an index."""
     globs = ", ".join(f"`{glob}`" for glob in _plain_globs(card))
     files = f" ({globs})" if globs else ""
-    return f"- {place}: {defang_line(card.title)}{files}\n"
+    return f"- {card_path}: {defang_line(card.title)}{files}\n"
 
 
 def _plain_globs(card: Card) -> list[str]:
@@ -270,7 +270,8 @@ def _plan_file(project: str, path: str, content: tuple[str, str]) -> RuleChange:
     block = f"{BEGINS}\n{_NOTE}\n\n{text.rstrip()}\n{ENDS}\n" if text else ""
     match = _BLOCK.search(old)
     if match is not None:
-        above, below = old[: match.start()], old[match.end() :]
+        above = old[: match.start()]
+        below = old[match.end() :]
         has_our_header = header and not _without_header(above).strip()
         new = f"{header if has_our_header else above}{block}{below}"
     elif old.strip():

@@ -77,5 +77,5 @@ def find_gone(brains: Brains) -> list[Card]:
     brain = brains.members[0]
     brain.refresh()
     refresh_standings(brain)
-    cards = brain.read(lambda one: one.catalogue.all_cards())
+    cards = brain.read(lambda opened: opened.catalogue.all_cards())
     return [card for card in cards if card.status == "active" and card.standing.silenced]

@@ -88,7 +88,8 @@ class Undoing:
 
         The file need not be a valid card.
         """
-        before, remark = _read(brain, path), "the edited version is in the trash"
+        before = _read(brain, path)
+        remark = "the edited version is in the trash"
         with self._changing(
             f"edit of {path}", brain, path, trash_reason="edit undone", remark=remark
         ):
@@ -134,7 +135,8 @@ class Undoing:
         """Count a draft on a card. See ``Drafts.merge``."""
         drafts, draft, reopen = self._open_draft(name)
         brain, card = Cards(self._brains).find(card_name, notes=False)
-        at, what = time.time(), f"merging of {draft.id} into {card.id}"
+        at = time.time()
+        what = f"merging of {draft.id} into {card.id}"
         with self._changing(what, brain, card.id, at=at, then=reopen):
             return drafts.merge(draft.id, card_name, at=at)
 

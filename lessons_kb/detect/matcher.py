@@ -40,6 +40,7 @@ _MAX_PATTERN_MEMORY = 4 << 20
 engine.
 """
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+"""Matches surrogates, and control characters other than tab and line feed."""
 _SINGLE_QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 _SAFE_SIZE = 10
 """The cost of a pattern without a compiled program, in RE2 instructions."""
@@ -62,8 +63,7 @@ def check_pattern(pattern: Pattern) -> str:
     for name, text in texts:
         if len(text) > MAX_TEXT:
             return f"{name} has {len(text)} characters; shorten it to {MAX_TEXT}"
-        line = text.replace("\n", " ") if name == "an example" else text
-        if _CONTROL.search(line):
+        if _CONTROL.search(text):
             return f"{name} contains a control character; {_SINGLE_QUOTES}"
     problem = _check_text(pattern)
     if not problem and pattern.unless:
@@ -264,6 +264,7 @@ def _swap_quotes(literal: re.Match[str]) -> str:
 def check_syntax(pattern: Pattern, language: str) -> str:
     """Return why ast-grep rejects a pattern in a language, or "" if it accepts it."""
     try:
+        # A search in an empty text raises ValueError if ast-grep rejects the pattern.
         _find_all(_parse("", language), build_rule(pattern))
     except ValueError as error:
         return str(error)
@@ -367,7 +368,8 @@ def place_in(change: Change, text: str) -> Change:
     The change is returned unchanged if its lines are not at their place in the file.
     """
     lines = text.splitlines(keepends=True)
-    start, count = change.line - 1, change.after.count("\n")
+    start = change.line - 1
+    count = change.after.count("\n")
     prefix, piece = "".join(lines[:start]), "".join(lines[start : start + count])
     if piece.rstrip("\n") != change.after.rstrip("\n"):
         return change
@@ -618,7 +620,8 @@ def _fold(text: str) -> str:
 
 def _is_excused(hit: _Hit, data: bytes) -> bool:
     """Return whether the pattern's ``unless`` matches on the lines of a hit."""
-    unless, lines = hit.rule.pattern.unless, _lines_of(data, hit.start, hit.end)
+    unless = hit.rule.pattern.unless
+    lines = _lines_of(data, hit.start, hit.end)
     return bool(unless) and compile_pattern(unless).search(lines) is not None
 
 

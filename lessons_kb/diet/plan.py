@@ -82,8 +82,8 @@ class Plan:
     def rules(self) -> list[MovedRule]:
         """Return the rules that the transaction writes as cards."""
         return [
-            MovedRule(file=one.file, words=one.rule.words, title=one.title, card=one.text)
-            for one in self.moves
+            MovedRule(file=move.file, words=move.rule.words, title=move.title, card=move.text)
+            for move in self.moves
         ]
 
     def edits(self, diet: Diet) -> list[FileEdit]:
@@ -148,17 +148,14 @@ def _find_proposed(diet: Diet, project: Project, plan: Plan, propose: Propose) -
     """Return the moves of rules with proposed conditions, and remove these rules from the stays."""
     files = {file.name: file for file in diet.files}
     words = Counter(rule.words for file in diet.files for rule in file.rules)
-    asked = [
-        one
-        for one in plan.stays
-        if may_have_condition(one.rule, one.reason) and words[one.rule.words] == 1
-    ]
+    unique = [stay for stay in plan.stays if words[stay.rule.words] == 1]
+    asked = [stay for stay in unique if may_have_condition(stay.rule, stay.reason)]
     moves = []
-    for place, condition in propose(asked, project).items():
-        one = asked[place]
-        move = _make_move(files[one.file], one.rule, condition)
+    for number, condition in propose(asked, project).items():
+        stay = asked[number]
+        move = _make_move(files[stay.file], stay.rule, condition)
         if move is not None:
-            plan.stays.remove(one)
+            plan.stays.remove(stay)
             moves.append(move)
     return moves
 
@@ -227,8 +224,8 @@ def _prove(
     """Return the candidates that agents get in the proof, and list the others as stays."""
     if not candidates:
         return []
-    cards = {f"lessons/diet-{number}.md": one.text for number, one in enumerate(candidates)}
-    rules = [(one.rule.text, one.condition) for one in candidates]
+    cards = {f"lessons/diet-{number}.md": move.text for number, move in enumerate(candidates)}
+    rules = [(move.rule.text, move.condition) for move in candidates]
     with open_proof(cards, diet.root, brain) as proof:
         failing = find_failing(proof, rules, progress)
     proved = []

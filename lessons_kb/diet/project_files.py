@@ -61,12 +61,12 @@ class Project:
     def match(self, glob: str) -> list[str]:
         """Return the files that match a glob. The result is empty if the glob is invalid."""
         if glob not in self._matches:
-            found: list[str] = []
+            matches: list[str] = []
             try:
                 compiled = compile_globs([glob])
             except InputError:
-                self._matches[glob] = found
-                return found
+                self._matches[glob] = matches
+                return matches
             head = glob.split("*", maxsplit=1)[0].rpartition("/")[0]
             below = (path for path in self.files if path.startswith(head))
             self._matches[glob] = [path for path in below if match_globs(compiled, path)]
@@ -104,7 +104,10 @@ class Project:
         is_folder = name.rstrip("@ ").endswith("/")
         if self.match(path) and not is_folder:
             return path
+        anywhere = f"**/{path.removeprefix('*/')}"
         below = f"{path}/**"
+        if path.startswith("*/") and self.match(anywhere) and not is_folder:
+            return anywhere  # authors write */ for any folder above
         return below if self.match(below) else ""
 
     def _find_by_name(self, name: str) -> str:
@@ -115,5 +118,8 @@ class Project:
             return f"**/*{name}" if self.match(f"**/*{name}") else ""
         if "." not in name.strip("."):
             return ""
-        found = self.match(f"**/{name}")
-        return found[0] if len(found) == 1 else f"**/{name}" if found else ""
+        glob = f"**/{name}"
+        matches = self.match(glob)
+        if len(matches) == 1:
+            return matches[0]
+        return glob if matches else ""

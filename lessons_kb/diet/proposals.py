@@ -21,7 +21,7 @@ from lessons_kb.diet.condition import (
 )
 from lessons_kb.diet.probes import contains_rule
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.read_condition import ANY_TASK, UNCONDITIONAL, holds_for_any_task
+from lessons_kb.diet.read_clause import ANY_TASK, UNCONDITIONAL, holds_for_any_task
 from lessons_kb.importers.rules_file import AgentRule, is_command
 
 _MOST = 4

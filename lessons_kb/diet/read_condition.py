@@ -10,32 +10,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from lessons_kb.diet.condition import (
     BROAD,
-    COMMAND_START,
     GONE,
     Condition,
     is_broad,
     join_conditions,
     make_command_condition,
     make_path_condition,
-    sample_files,
 )
 from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.read_clause import (
+    ANY_TASK,
+    CODE,
+    UNCONDITIONAL,
+    Reading,
+    is_lock,
+    is_named_place,
+    make_path,
+    read_clause,
+    read_named_folder,
+    read_places,
+    read_situation,
+    unmarked,
+)
 from lessons_kb.diet.situations import (
-    Situation,
-    find_in_clause,
+    find_by_command,
+    find_by_lead,
+    find_by_topic,
     find_subject,
+    get_situation,
     names_another,
 )
-from lessons_kb.importers.incoming import unmarked
-from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
-from lessons_kb.text.paths import find_paths
+from lessons_kb.importers.rules_file import AgentRule, is_command
+from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
-_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _IS_ABOUT_COMMANDS = re.compile(r"\b(?:run|build|install|start|execute)\b|```", re.IGNORECASE)
 _MARK = re.compile(r"\A(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _LABEL = re.compile(
@@ -46,7 +57,7 @@ _TOPIC = re.compile(
     re.IGNORECASE,
 )
 """Matches a topic before the rule itself, such as "Dependencies: …"."""
-_CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL)\b")
+_CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL|NO)\b")
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
     r"\A(?:(?:please|also|note:?|important:?)\s+)?"
@@ -75,9 +86,14 @@ _TRAILING = re.compile(
     r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_RESULT = re.compile(
+    r"\A(?:when(?:ever)?|if|before|after|while)\s+\w+\s+(?:is|are|can|will|may|gets?)\b",
+    re.IGNORECASE,
+)
+"""Matches what happens to a thing ("before commit is allowed"), as opposed to an activity."""
 _MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
 _TRAILING_PLACE = re.compile(
-    r"\A(?:use|prefer|avoid|keep|mock|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
+    r"\A(?:use|prefer|avoid|keep|mock|mirror|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
     r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
     r"(?<!documented)(?<!found)(?<!specified)(?<!configured)(?<!set)(?<!stored)(?<!located)"
     r"(?<!kept)(?<!pinned)(?<!lives)(?<!live)(?<!is)(?<!are)"
@@ -91,7 +107,8 @@ _IMPERATIVE = re.compile(
     r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
     r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
     r"regenerate|generate|create|ask|rebase|sync|bump|prefer|remember|consult|confirm|write|set|call|"
-    r"execute|invoke|load|review|search|squash|fetch|pull|install|restart|validate|document|describe|"
+    r"execute|invoke|load|review|link|reference|close|apply|target|sign|prefix|put|place|mirror|focus|"
+    r"search|squash|fetch|pull|install|restart|validate|document|describe|"
     r"mention|pass|name|fill|fix|remove|stop|open|commit|push|get|do|consider|look|see)\b",
     re.IGNORECASE,
 )
@@ -104,15 +121,41 @@ _SUBJECT = re.compile(
     r"follows?|always|do(?:es)?\s+not|don't)\b",
     re.IGNORECASE,
 )
+_KEPT_PLACE = re.compile(
+    r"\A(?:keep|leave)\s+(?:the\s+)?(?P<said>`[^`\n]+`(?:(?:,|\s+and|,\s+and)\s+`[^`\n]+`)*)\s+\w",
+    re.IGNORECASE,
+)
+"""Matches a demand on a file that exists, such as "Keep `run.ts` small"."""
+_CHANGES_LABEL = re.compile(
+    r"\A(?P<names>[A-Za-z][\w-]*(?:(?:,\s+|\s+(?:and|or)\s+|/)[A-Za-z][\w-]*)*)\s+changes:\s",
+)
+"""Matches a topic such as "Docs and examples changes: …"."""
 _COMMAND_SUBJECT = re.compile(
     r"\A`(?P<command>[^`\n]+)`\s+(?:requires?|needs?|does\s+not|doesn['\u2019]t|only|cannot|can't)\b",
     re.IGNORECASE,
 )
-_PROGRAM = re.compile(
-    r"\b(?:using|running|invoking)\s+(?:the\s+)?"
-    r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",
+_FORBIDDEN_RUN = re.compile(
+    r"\A(?:do\s+not|don['\u2019]t|never|avoid)\s+(?:ever\s+)?"
+    r"(?:(?:use|run|call|execute|invoke|using|running)\s+)?"
+    r"(?P<said>`[^`\n]+`(?:(?:,\s+|,?\s+(?:or|and|nor)\s+)`[^`\n]+`)*)",
     re.IGNORECASE,
 )
+_MADE_BY = re.compile(r"\b(?:with|via|by|using)\s+`([^`\n]+)`", re.IGNORECASE)
+"""Matches a command that writes or builds a place."""
+_LEAD_FORBIDS = re.compile(
+    r"\W*(?:never|do\s+not|don['\u2019]t)(?:\s+(?:do|ever))?\W*", re.IGNORECASE
+)
+_LEAD_ASKS = re.compile(
+    r"\W*(?:ask|confirm|check)(?:\s+\w+){0,2}?(?:\s+(?:first|before(?:hand)?))\W*", re.IGNORECASE
+)
+_LEAD_OF_PLACES = re.compile(
+    r"\b(?:when(?:ever)?|if|after|before)\s+(?:you\s+)?(?:chang|edit|touch|modify|updat)\w*\W*\Z",
+    re.IGNORECASE,
+)
+"""Matches a line that each item of its list completes ("Run it when you change:")."""
+_ALSO_FOR_TITLES = re.compile(r"\b(?:conventional|semantic)\s+commits?\b", re.IGNORECASE)
+"""Matches a format of commit messages that is also used for the titles of pull requests."""
+_ABOUT_DEPENDENCIES = re.compile(r"\b(?:dependenc(?:y|ies)|deps|lock ?files?)\b", re.IGNORECASE)
 _ENTRY = re.compile(
     r"\A(?P<said>(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+)\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
 )
@@ -129,6 +172,11 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 """Matches a demand, as opposed to a statement such as "so that stories don't load it"."""
+_RELATIVE = re.compile(
+    r"\b(?:that|which|who)\s+(?:\w+\s+){0,2}?(?:must|should|cannot|may|can|is|are|do(?:es)?)\b[^.;]*",
+    re.IGNORECASE,
+)
+"""Matches a description of things ("packages that should not be updated"), not a demand."""
 _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
@@ -136,53 +184,17 @@ _FORBIDDEN_EDIT = re.compile(
     r"(?P<said>(?:\s+[\w-]+){0,5}\s+(?:`|[\w.-]*[./])[^.;:]*(?:\.\w[^.;:]*)*)",
     re.IGNORECASE,
 )
-_RUN = re.compile(
-    r"(?:run(?:ning)?|execut\w*|invok\w*|call(?:ing)?|us(?:e|ing)|before|after|via|with)\s+"
-    r"(?:the\s+)?`([^`\n]+)`",
-    re.IGNORECASE,
-)
-"""Matches a command that is run, as opposed to a command that is missing or only mentioned."""
-_WORK = re.compile(
-    r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
-    r"(?:add|creat|chang|modif|updat|remov|"
-    r"renam|implement|introduc|regist|edit|touch|extend|work|need to work)\w*\b",
-    re.IGNORECASE,
-)
-"""Matches a situation in which files are changed."""
 _REFERENCE = re.compile(
-    r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy|lock)\b",
+    r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy)\b",
     re.IGNORECASE,
 )
 """Matches words before the name of a file that is only to be read."""
-_GUIDE = re.compile(
-    r"(?:\./)?(?P<folder>[\w.@-][\w./@-]*)/(?:AGENTS|CLAUDE|README|CONTRIBUTING)\.md", re.IGNORECASE
-)
-"""Matches a guide to its own folder, because an agent that has to read it works in this folder."""
-_MANY_PLACES = 2
-"""The number of files of a rule from which its situation always includes an edit of one of them."""
-_SHORTEST_NAME = 3
 _BEFORE = 24
 _MOST_BESIDE = 40
+"""A place with more files is too large to be a further place that a rule is about."""
+_MOST_BESIDE = 40
 """A folder with more files is too large to be the place that a rule is about."""
-_ANY_TASK = re.compile(
-    r"\b(?:any|each|every|all|making|make|made)\s+(?:code\s+)?(?:changes?|edits?|tasks?|work)\b|"
-    r"\b(?:in doubt|unsure|possible|needed|necessary|applicable|relevant)\b",
-    re.IGNORECASE,
-)
-_STATE = re.compile(
-    r"\b(?:fail(?:s|ed|ing|ure|ures)?|missing|breaks?|broken|errors?|not found|unavailable|absent|"
-    r"hangs?|crash(?:es)?|complains?)\b",
-    re.IGNORECASE,
-)
-"""Matches a failure, which is visible in an output but not in an edit or a command."""
-_ELSEWHERE = re.compile(
-    r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
-    r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
-    re.IGNORECASE,
-)
-"""Matches a phrase for everywhere except in a place."""
-_RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
-"""Names that, without a folder, mean the rules file itself or any such file."""
+_PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Matches an introduction of situations, as opposed to instructions for a situation."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
@@ -193,53 +205,18 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 """Matches a rule for a condition and for its opposite, which always applies."""
-_ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
-_DOING = re.compile(
-    r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
-    r"(?:are\s+)?(?:\w+(?:ing|ed)\s+|(?:add|change|edit|modify|touch|update|create|write)\s+)?",
-    re.IGNORECASE,
-)
-_SMALL = frozenset(
-    (
-        *("a", "an", "the", "any", "new", "existing", "on", "in", "to", "with"),
-        *("add", "change", "edit", "update"),
-    )
-)
-_PACKAGE = (
-    r"(?:package|crate|module|app|application|service|workspace|plugin|library|directory|folder|"
-    r"code|changes?|extension|project|server|client|components?)"
-)
-_NAMED_FOLDER = (
-    re.compile(
-        r"\A(?:when(?:ever)?|if|after|before|while|for|in|inside|within|on)\s+(?:\w+ing\s+)?"
-        r"(?:(?:on|in|to|the|any|a)\s+)*"
-        rf"(?P<name>[A-Za-z][\w-]+)\s+{_PACKAGE}\Z",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\A(?i:in|inside|within)\s+(?P<name>[A-Z][\w-]+)\Z"),
-    re.compile(r"\A(?P<name>[A-Za-z][\w-]+)\s+(?:changes|packages?|crates?)\Z"),
-)
 _NAMED_SUBJECT = re.compile(
     r"\A(?P<said>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
     r"(?:must|should|needs?|requires?|have to|has to)\b"
 )
-UNCONDITIONAL = "names no file or command to which it applies"
 IN_CAPITALS = "in capitals: it always applies"
-ANY_TASK = "applies to any task"
 BOTH_WAYS = "also covers the opposite case"
-
-
-class _Reading(NamedTuple):
-    """The result of reading a clause: a condition, or the reason why there is none."""
-
-    condition: Condition | None = None
-    why: str = ""
 
 
 def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None, str]:
     """Return the condition of a rule, or None and the reason why the rule stays."""
     text = _MARK.sub("", rule.text.strip())
-    prose = _CODE.sub(" ", text)
+    prose = CODE.sub(" ", text)
     if _CAPITALS.search(prose):
         return None, IN_CAPITALS
     if _OTHERWISE.search(prose):
@@ -268,11 +245,6 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     return condition, ""
 
 
-def holds_for_any_task(said: str) -> bool:
-    """Return whether the words of a condition fit any task."""
-    return bool(_ANY_TASK.search(said))
-
-
 def _read_label(text: str) -> str:
     """Return the bold words at the start of a rule, or "" if there are none."""
     label = _LABEL.match(text)
@@ -281,37 +253,43 @@ def _read_label(text: str) -> str:
 
 def _read_rule(
     text: str, sentences: Sequence[str], rule: AgentRule, project: Project
-) -> Iterator[_Reading]:
+) -> Iterator[Reading]:
     """Yield the reading of each clause of a rule, and of the line above its list.
 
     If a whole list is one rule, no item can state a condition for the other items.
     """
-    above = unmarked(rule.headings[-1]) if rule.headings else ""
     sentence = sentences[0].strip().rstrip(".!") if sentences else ""
+    lead = unmarked(rule.lead)
+    if sentence and _LEAD_FORBIDS.fullmatch(lead):
+        sentence = f"Never {sentence[:1].lower()}{sentence[1:]}"
     label = _read_label(text) if sentences else ""
     for part in (f"{label}:" if label else "", sentence, rule.lead):
         for said in _find_conditions(unmarked(part)):
-            reading = _read_clause(said, project)
-            if reading.why == UNCONDITIONAL and _WORK.match(said):
-                reading = _read_remainder(text, said, above, project)
-            yield reading
+            yield _widen(read_clause(said, project), text, part, project)
     if not sentence:
         return
+    yield from _read_with_lead(sentence, lead, project)
+    yield from _read_topic(text, sentences[1:], project)
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
-        yield _read_places(forbidden["said"], project)
-    yield from _read_subject(text, sentence, sentences[1:], project)
+        yield _widen(read_places(forbidden["said"], project), text, sentence, project)
+    if CODE.fullmatch(label):
+        sentence = f"{label}: {sentence}"
+    elif label:
+        yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
+    others = [*filter(None, [label]), *sentences[1:]]
+    yield from _read_subject(text, sentence, others, project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
     begin = _CONDITION.match(sentence)
     main_clause = sentence[begin.end() :].lstrip() if begin else sentence
     trailing = _TRAILING.search(sentence)
     is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
-    if trailing and is_demand:
-        yield _read_clause(trailing["said"], project)
+    if trailing and is_demand and not _RESULT.match(trailing["said"]):
+        yield read_clause(trailing["said"], project)
     place = _TRAILING_PLACE.match(sentence)
     if place:
-        yield _read_places(place["said"], project)
+        yield read_places(place["said"], project)
 
 
 def _find_conditions(text: str) -> Iterator[str]:
@@ -325,27 +303,131 @@ def _find_conditions(text: str) -> Iterator[str]:
 
 def _read_subject(
     text: str, sentence: str, further: Sequence[str], project: Project
-) -> Iterator[_Reading]:
+) -> Iterator[Reading]:
     """Yield the condition that follows from the subject of a rule's demand."""
+    forbidden = _FORBIDDEN_RUN.match(sentence)
+    if forbidden and not any(map(_IMPERATIVE.match, further)):
+        yield _read_forbidden(forbidden["said"], project)
+        return
     command = _COMMAND_SUBJECT.match(sentence)
     if command and is_command(command["command"]):
-        yield _Reading(make_command_condition(command["command"], [command["command"]]))
+        yield Reading(make_command_condition(command["command"], [command["command"]]))
         return
-    prose = unmarked(_CODE.sub("x", text))
+    kept = _KEPT_PLACE.match(sentence)
+    if kept:
+        yield read_places(kept["said"], project)
+        return
+    prose = unmarked(CODE.sub("x", text))
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
         found = pattern.match(sentence)
-        if found and demand.search(prose):
-            yield _read_places(found["said"], project)
+        if found and demand.search(_RELATIVE.sub(" ", prose)):
+            reading = read_places(found["said"], project)
+            yield _widen(reading, text, sentence, project)
             return
     named = _NAMED_SUBJECT.match(sentence)
     if named:
-        yield _read_named_folder(named["said"], project)
+        yield read_named_folder(named["said"], project)
     subject = find_subject(sentence)
     if subject is not None:
         situation, said = subject
         if any(names_another(other, situation) for other in further):
             return
-        yield _read_situation(said, situation, project)
+        reading = read_situation(said, situation, project)
+        if _ALSO_FOR_TITLES.search(said) and reading.condition is not None:
+            titles = read_situation(said, get_situation("pull requests"), project).condition
+            reading = Reading(join_conditions(list(filter(None, [reading.condition, titles]))))
+        yield reading
+
+
+def _read_with_lead(sentence: str, lead: str, project: Project) -> Iterator[Reading]:
+    """Yield the condition that a rule and the line above its list state together."""
+    if _LEAD_ASKS.fullmatch(lead):
+        activity = _GERUND.match(f"{sentence}:")
+        if activity:
+            yield read_clause(activity["said"], project)
+    elif _LEAD_OF_PLACES.search(lead):
+        yield read_clause(f"When you change {sentence}", project)
+    situation = find_by_lead(lead)
+    if situation is not None and _IMPERATIVE.match(sentence):
+        yield read_situation(lead, situation, project)
+
+
+def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator[Reading]:
+    """Yield the condition that the topic at the start of a rule states ("Commit messages: …").
+
+    A topic may also be a demand, which the remaining text explains ("Apply PR labels: …").
+    """
+    plain = unmarked(text)
+    changed = _CHANGES_LABEL.match(plain)
+    if changed:
+        names = re.split(r",\s+|\s+(?:and|or)\s+|/", changed["names"])
+        folders = [project.find_folder(name) for name in names]
+        if all(folders):
+            yield make_path(changed["names"], [f"{folder}/**" for folder in folders], project)
+        return
+    topic = _TOPIC.match(plain)
+    if topic is None:
+        return
+    said = topic[0].strip().rstrip(":")
+    rest = plain[topic.end() :]
+    situation = find_by_topic(said, rest)
+    if situation is not None and not any(map(is_command, CODE.findall(rest))):
+        yield read_situation(said, situation, project)
+    elif _IMPERATIVE.match(said):
+        yield from _read_subject(text, said, further, project)
+
+
+def _read_forbidden(said: str, project: Project) -> Reading:
+    """Read commands that a rule forbids.
+
+    The rule also has to arrive before the commands that serve the same purpose, so each command
+    must show a situation.
+    """
+    commands = [span.strip() for span in CODE.findall(said)]
+    situations = [situation for situation in map(find_by_command, commands) if situation]
+    if not situations or not all(map(is_command, commands)):
+        return Reading(why=UNCONDITIONAL)
+    conditions = [make_command_condition(said, commands)]
+    for situation in situations:
+        reading = read_situation(said, situation, project)
+        if reading.condition is not None:
+            conditions.append(replace(reading.condition, globs=(), files=()))
+    return Reading(join_conditions(conditions))
+
+
+def _widen(reading: Reading, text: str, sentence: str, project: Project) -> Reading:
+    """Add the other events that show the condition of a rule about a place.
+
+    They are edits of other files that the sentence names, commands that write the place, and
+    commands that change dependencies.
+    """
+    condition = reading.condition
+    if condition is None:
+        return reading
+    conditions = [condition]
+    if not condition.globs:
+        return reading
+    others = []
+    for place in map(str.strip, CODE.findall(sentence)):
+        glob = project.find_glob(place) if is_named_place(place, project) else ""
+        if glob and not _is_reference(sentence, place):
+            others.append(glob)
+    others = [glob for glob in others if len(project.match(glob)) <= _MOST_BESIDE]
+    if others:
+        conditions.append(make_path_condition(condition.said, others, project))
+    commands = [command for command in _MADE_BY.findall(text) if is_command(command)]
+    if commands:
+        conditions.append(make_command_condition(condition.said, commands))
+    dependencies = get_situation("dependencies")
+    names_lock = any(map(is_lock, condition.files))
+    is_manifest = any(
+        match_globs(compile_globs(dependencies.globs), path) for path in condition.files
+    )
+    if names_lock or (is_manifest and _ABOUT_DEPENDENCIES.search(text)):
+        further = read_situation(condition.said, dependencies, project).condition
+        if further is not None:
+            conditions.append(further if names_lock else replace(further, globs=(), files=()))
+    return Reading(join_conditions(conditions))
 
 
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
@@ -355,18 +437,17 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     """
     heading = unmarked(rule.headings[-1]) if rule.headings else ""
     is_labelled = bool(_ENTRY.match(unmarked(text)) or _LABEL.match(text))
-    is_entry = is_labelled and not _DEMAND.search(_CODE.sub(" ", text))
+    is_entry = is_labelled and not _DEMAND.search(CODE.sub(" ", text))
     if not heading or is_entry or _REFERENCE.search(rule.lead):
         return
     explicit = _CONDITION.match(f"{heading}:")
-    gerund = _GERUND.match(f"{heading}:")
     if explicit:
-        reading = _read_clause(explicit["said"], project)
-        if reading.why == UNCONDITIONAL and _WORK.match(explicit["said"]):
-            reading = _read_remainder(text, explicit["said"], heading, project)
-    elif gerund:
-        reading = _read_remainder(text, gerund["said"], heading, project)
-    elif _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, _CODE.findall(text))):
+        reading = read_clause(explicit["said"], project)
+    elif (
+        _GERUND.match(f"{heading}:")
+        or _IS_ABOUT_COMMANDS.search(text)
+        or any(map(is_command, CODE.findall(text)))
+    ):
         return
     else:
         reading = _read_heading_places(heading, text, project)
@@ -374,159 +455,18 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
         yield reading.condition
 
 
-def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
-    """Read the places in the code spans of a heading, if the rule demands something."""
-    spans = [span.strip() for span in _CODE.findall(heading)]
-    demand = unmarked(_CODE.sub("x", text))
+def _read_heading_places(heading: str, text: str, project: Project) -> Reading:
+    """Read the places in a heading, if the rule demands something."""
+    spans = [span.strip() for span in CODE.findall(heading)]
+    spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
+    demand = unmarked(CODE.sub("x", text))
     is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
-    if not is_demand or not all(_is_named_place(span, project) for span in spans):
-        return _Reading(why=UNCONDITIONAL)
-    return _read_places(" ".join(f"`{span}`" for span in spans), project)
-
-
-def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:
-    """Derive the condition of a situation in words from the files that the rule changes."""
-    if holds_for_any_task(said):
-        return _Reading(why=ANY_TASK)
-    globs: list[str] = []
-    places: list[str] = []
-    for place in (span.strip() for span in _CODE.findall(text)):
-        if not is_place(place) or "lock" in place:
-            continue
-        if guide := _GUIDE.fullmatch(place):
-            folder = project.find_glob(guide["folder"])
-            globs += [folder] if folder else []
-            places.append(guide["folder"])
-            continue
-        if _is_reference(text, place):
-            continue
-        glob = project.find_glob(place)
-        if not glob:
-            continue
-        places.append(place)
-        around = glob.rpartition("/")[0]
-        beside = f"{around}/**" if around and "*" not in glob else glob
-        few = len(project.match(beside)) <= _MOST_BESIDE
-        globs += [glob, beside] if few else [glob]
-    is_about = len(places) >= _MANY_PLACES or _shares_noun(f"{said} {above}", places)
-    if not globs or not is_about:
-        return _Reading(why=UNCONDITIONAL)
-    return _make_path(said, globs, project)
-
-
-def _shares_noun(said: str, places: Sequence[str]) -> bool:
-    """Return whether a place is named after the things that a situation is about."""
-    parts = re.findall(r"[A-Za-z]{2,}", " ".join(places).casefold())
-    things = _WORK.sub("", said, count=1)
-    short = {word.casefold() for word in re.findall(r"\b[A-Z]{2,3}\b", things)}
-    if short.intersection(parts):
-        return True
-    words = [word.casefold() for word in re.findall(r"[A-Za-z]{4,}", things)]
-    names = [part for part in parts if len(part) >= _SHORTEST_NAME]
-    return any(
-        word.startswith(name.rstrip("s")) or name.startswith(word.rstrip("s"))
-        for word in words
-        for name in names
-    )
+    if not is_demand or not all(is_named_place(span, project) for span in spans):
+        return Reading(why=UNCONDITIONAL)
+    return read_places(" ".join(f"`{span}`" for span in spans), project)
 
 
 def _is_reference(text: str, place: str) -> bool:
     """Return whether a rule names a file only to be read."""
     before = text[: text.index(place)].rstrip("`").rstrip()[-_BEFORE:]
     return bool(_REFERENCE.search(before))
-
-
-def _read_clause(said: str, project: Project) -> _Reading:
-    """Read a condition. An event must be able to show each of its alternatives ("or …")."""
-    if holds_for_any_task(said):
-        return _Reading(why=ANY_TASK)
-    if _STATE.search(_CODE.sub(" ", said)):
-        return _Reading(why=UNCONDITIONAL)
-    first, *others = _ALTERNATIVES.split(said)
-    whole = _read_part(said, project)
-    if not others or whole.condition is None:
-        return whole
-    conditions = [whole.condition]
-    doing = _DOING.match(first)
-    for part in others:
-        alone = _read_part(part, project)
-        behind = _read_part(f"{doing[0] if doing else ''}{part}", project)
-        condition = alone.condition or behind.condition
-        if condition is not None:
-            conditions.append(condition)
-        elif not _is_verb(part):
-            return _Reading(why=UNCONDITIONAL)
-    if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
-        return _Reading(why=UNCONDITIONAL)
-    return _Reading(join_conditions(conditions))
-
-
-def _is_verb(part: str) -> bool:
-    """Return whether an alternative is only another verb for the same things."""
-    return all(word.endswith(("ing", "ed")) or word in _SMALL for word in part.casefold().split())
-
-
-def _read_part(said: str, project: Project) -> _Reading:
-    commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
-    program = _PROGRAM.search(said)
-    if program and is_command(program["name"].casefold()):
-        commands.append(program["name"].casefold())
-    if commands:
-        return _Reading(make_command_condition(said, commands))
-    reading = _read_places(said, project)
-    if reading.why != UNCONDITIONAL:
-        return reading
-    situation = find_in_clause(said)
-    if situation is not None:
-        return _read_situation(said, situation, project)
-    return _read_named_folder(said, project)
-
-
-def _read_places(said: str, project: Project) -> _Reading:
-    """Read the files and folders that a text names. Each must exist, or the result is GONE."""
-    if _ELSEWHERE.search(said):
-        return _Reading(why=UNCONDITIONAL)
-    spans = [span.strip() for span in _CODE.findall(said)]
-    named = dict.fromkeys((*spans, *find_paths(_CODE.sub(" ", said))))
-    places = [span for span in named if _is_named_place(span, project)]
-    if not places:
-        return _Reading(why=UNCONDITIONAL)
-    return _make_path(said, [project.find_glob(place) for place in places], project)
-
-
-def _is_named_place(span: str, project: Project) -> bool:
-    if span in _RULES_FILES:
-        return False
-    is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
-    return is_ending or is_place(span) or span.endswith("/") or project.holds(span)
-
-
-def _read_named_folder(said: str, project: Project) -> _Reading:
-    for pattern in _NAMED_FOLDER:
-        found = pattern.match(said)
-        folder = project.find_folder(found["name"]) if found else ""
-        if folder:
-            return _make_path(said, [f"{folder}/**"], project)
-    return _Reading(why=UNCONDITIONAL)
-
-
-def _read_situation(said: str, situation: Situation, project: Project) -> _Reading:
-    globs = [glob for glob in situation.globs if project.match(glob)]
-    if not (globs or situation.pattern):
-        return _Reading(why=GONE)
-    condition = Condition(
-        said=said,
-        globs=tuple(globs),
-        pattern=situation.pattern.replace("^", COMMAND_START),
-        files=sample_files(globs, project),
-        commands=situation.samples,
-        is_final=situation.is_final,
-    )
-    return _Reading(condition)
-
-
-def _make_path(said: str, globs: Sequence[str], project: Project) -> _Reading:
-    chosen = tuple(dict.fromkeys(filter(None, globs)))
-    if not chosen or not all(globs):
-        return _Reading(why=GONE)
-    return _Reading(make_path_condition(said, chosen, project))

@@ -1,6 +1,6 @@
 """List the rules files that each agent reads, in every session or only for some files.
 
-The table in docs/diet.md has the source of each row.
+docs/diet.md has the source of each row.
 """
 
 from __future__ import annotations

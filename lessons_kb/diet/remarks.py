@@ -159,7 +159,8 @@ def count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
                     kind = kind_of_tool(entry.tool, agent=source.agent)
                     done += [text] if kind in (*CHANGES, "command") else []
                     said.append(text)
-        spoken, written = "\n".join(said).casefold(), "\n".join(done)
+        spoken = "\n".join(said).casefold()
+        written = "\n".join(done)
         for words, use in uses.items():
             use.relevant += any(name in spoken for name in names[words])
             use.broken += any(code in written for code in forbidden[words])

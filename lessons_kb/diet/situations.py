@@ -2,7 +2,8 @@
 
 The situations are listed in ``diet_situations.toml``. A rule names a situation by its activity
 ("when committing"), by its things after a verb ("before adding a migration") or after a preposition
-("in unit tests"), or in a sentence about these things ("Commit messages must …").
+("in unit tests"), in a sentence about these things ("Commit messages must …"), in a demand about
+the activity itself ("Never commit to main"), or in the line above its list ("Commit rules:").
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from lessons_kb.data import read_mapping, read_toml
 _DATA = "diet_situations.toml"
 _CHANGES = (
     r"\b(?:writ|add|updat|edit|chang|creat|modif|remov|touch|bump|upgrad|introduc|work(?!flow)|"
-    r"renam|fix|review|generat|regenerat|implement|refactor|adjust|extend|delet)\w*\s+"
+    r"renam|fix|generat|regenerat|implement|refactor|adjust|extend|delet)\w*\s+"
     r"(?:(?:on|with|in|to|a|an|the|any|new|existing|your|of|or|and|\w+ing)\s+){0,4}(?:\w+\s+){0,2}?"
 )
 _PLACE = r"\A(?:for|in|on|within|inside|with)\s+(?:(?:the|all|any|every|each|our|your|new)\s+)*"
@@ -32,7 +33,7 @@ _END_OF_NOUN = (
 """Matches text that may follow a noun, as in "tests of the store", but not in "test results"."""
 _VERB = (
     r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|follows?|always|"
-    r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
+    r"do(?:es)?\s+not|don't|goes?|go|belongs?|have\s+to|"
     r"(?:is|are)\s+(?:not|never|only|always|required|written|named|placed|expected))\b"
 )
 _ARTICLES = r"(?:(?:a|an|the|all|any|every|each|new|our|your)\s+)*"
@@ -43,7 +44,7 @@ _OF_THEM = re.compile(
 )
 _IN_THEM = re.compile(
     r"\A(?:(?:do not|don't|never)\s+\w+|use|prefer|avoid|keep|mock|stub|include|omit|follow|put|"
-    r"assert|reference|mention|link|describe|explain)\b[^,;:]*\s(?:in|for|to|from)\s+"
+    r"assert|reference|mention|link|describe|explain)\b(?:(?!\bunless\b)[^,;:])*\s(?:in|for|to|from)\s+"
     rf"{_ARTICLES}(?P<things>[^,;:.()`]+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
@@ -62,6 +63,13 @@ _IS_UPKEEP = re.compile(
 )
 _IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
 """Matches activities on the things that accompany any other change."""
+_FORM = re.compile(
+    r"\A(?:(?:use|mock|avoid|prefer|do not|don['\u2019]t|never|keep|name|place|put|follow|mirror|"
+    r"co-?locate|link)\b(?!\s+`?docs?\b)|`[^`\n]*[{<*\[][^`\n]*`)",
+    re.IGNORECASE,
+)
+"""Matches a demand on the form of things, or a pattern for their names."""
+_LOOK_UP = re.compile(r"\A(?:see|read|refer|described|documented)\b|\A\W*\Z", re.IGNORECASE)
 
 
 class Situation(NamedTuple):
@@ -72,9 +80,15 @@ class Situation(NamedTuple):
     """The nouns for the things that change in it."""
     doing: tuple[re.Pattern[str], ...]
     """Phrases for the activity in a condition."""
+    demand: re.Pattern[str] | None
+    """Matches the start of a sentence that demands something of the activity itself."""
+    lead: re.Pattern[str] | None
+    """Matches the line above a list of demands about the activity."""
     globs: tuple[str, ...]
     pattern: str
     samples: tuple[str, ...]
+    locks: tuple[str, ...]
+    """Lock files, which commands write when one of ``globs`` changes."""
     is_final: bool
     """Whether its commands are hard to undo."""
 
@@ -102,15 +116,67 @@ def read_situations() -> tuple[Situation, ...]:
         situations.append(
             Situation(
                 name=name,
-                things=re.compile(rf"(?:{things})", re.IGNORECASE) if things else None,
+                things=_compile(rf"(?<!\w)(?:{things})" if things else ""),
                 doing=tuple(re.compile(text, re.IGNORECASE) for text in doing),
+                demand=_compile(texts[name].get("demand", "")),
+                lead=_compile(texts[name].get("lead", "")),
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
                 samples=tuple(row.get("samples", ())),
+                locks=tuple(row.get("locks", ())),
                 is_final=name in final,
             )
         )
     return tuple(situations)
+
+
+def _compile(text: str) -> re.Pattern[str] | None:
+    return re.compile(text, re.IGNORECASE) if text else None
+
+
+def get_situation(name: str) -> Situation:
+    """Return the situation with a name."""
+    return next(situation for situation in read_situations() if situation.name == name)
+
+
+def find_by_command(command: str) -> Situation | None:
+    """Return the situation that a command line shows."""
+    for situation in read_situations():
+        if situation.pattern and re.search(situation.pattern, f"{command} x"):
+            return situation
+    return None
+
+
+def find_by_lead(lead: str) -> Situation | None:
+    """Return the situation that the line above a list names, as in "Commit guidelines:"."""
+    for situation in read_situations():
+        if situation.lead is not None and situation.lead.fullmatch(lead.strip(" :")):
+            return situation
+    return None
+
+
+def find_by_topic(topic: str, text: str) -> Situation | None:
+    """Return the situation that a topic such as "Commit messages:" names for the text after it.
+
+    A topic of which the files are made in many ways, such as "Tests", only counts if the text
+    demands a certain way, or gives a pattern for names.
+    """
+    for situation in read_situations():
+        if situation.lead is not None and situation.lead.fullmatch(topic) and _FORM.match(text):
+            return situation
+        if situation.things is None or not _ends_with(situation.things, topic):
+            continue
+        if situation.globs and not _FORM.match(text):
+            continue
+        return None if _LOOK_UP.match(text) else situation
+    return None
+
+
+def _ends_with(things: re.Pattern[str], topic: str) -> bool:
+    """Return whether a topic consists of things, with at most one word before them."""
+    form = r"(?:\s+(?:formats?|styles?|conventions?))?"
+    found = re.fullmatch(rf"(?:[\w-]+\s+)?{things.pattern}{form}", topic, re.IGNORECASE)
+    return found is not None
 
 
 def find_in_clause(clause: str) -> Situation | None:
@@ -137,6 +203,9 @@ def names_another(sentence: str, situation: Situation) -> bool:
 def find_subject(sentence: str) -> tuple[Situation, str] | None:
     """Return the situation that a sentence is about, and the words that name it."""
     for situation in read_situations():
+        demand = situation.demand.match(sentence) if situation.demand is not None else None
+        if demand:
+            return situation, demand[0]
         if situation.things is None:
             continue
         things = situation.things.pattern

@@ -89,7 +89,7 @@ def apply_diet(
     then undone.
     """
     with hold_diet(root), hold_for_new_card(brain.root):
-        recover(root)
+        recover(root)  # completes or undoes the diet of a killed process
         for edit in edits:
             if _read(root, edit.name) != edit.before:
                 raise InputError(_changed(edit.name))

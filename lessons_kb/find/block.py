@@ -208,7 +208,7 @@ def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> 
     def find_reason(hit: Hit) -> str:
         return find_no_offer_reason(homes[hit.brain, hit.card.id], session, hit)
 
-    return Offers(place=find_place, titled=options.titled, held=find_reason)
+    return Offers(place=find_place, titled=options.titled, why_not_now=find_reason)
 
 
 def _find_withheld(

@@ -46,16 +46,16 @@ def calibrate_brain(brain: Brain, *, by_meaning: bool = False) -> None:
     thresholds = parse_thresholds(brain.thresholds)
     basis = describe_basis(state)
     if thresholds.words.basis != basis:
-        found = find_thresholds(_ask(brain, by_meaning=False), basis)
-        thresholds = replace(thresholds, words=found)
+        for_words = find_thresholds(_ask(brain, by_meaning=False), basis)
+        thresholds = replace(thresholds, words=for_words)
         brain.store_thresholds(format_thresholds(thresholds))
     meaning = brain.meaning if by_meaning else None
     if meaning is None or not meaning.is_complete():
         return
     basis = f"{basis} {meaning.key}"
     if thresholds.meaning.basis != basis:
-        found = find_thresholds(_ask(brain, by_meaning=True), basis)
-        brain.store_thresholds(format_thresholds(replace(thresholds, meaning=found)))
+        for_meaning = find_thresholds(_ask(brain, by_meaning=True), basis)
+        brain.store_thresholds(format_thresholds(replace(thresholds, meaning=for_meaning)))
 
 
 def describe_basis(state: State) -> str:

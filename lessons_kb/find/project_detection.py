@@ -96,14 +96,14 @@ def list_tree(
     if paths and not folders:
         return sorted(set(named))
     try:
-        found = list_files(directory, [path for path in folders if path != "."])
+        listed = list_files(directory, [path for path in folders if path != "."])
     except GitError as error:
         if git_top(directory) is not None:
             warn(f"{error}. Ignored files are looked at as well")
-        found = list(_walk_visible(directory, folders or ["."]))
+        listed = list(_walk_visible(directory, folders or ["."]))
     root = os.path.realpath(directory)
     files = set(named)
-    for path in found:
+    for path in listed:
         full = os.path.join(root, *path.split("/"))
         if os.path.realpath(full) == full:
             files.add(path)
@@ -202,18 +202,21 @@ def detect_history(
 
 def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
     """Continue the cached count, unless the patterns or the project have changed since then."""
-    directory, repository = brains.directory, Repository(brains.directory)
+    directory = brains.directory
+    repository = Repository(brains.directory)
     head = repository.head()
     digest = _digest_patterns(brains)
     path = os.path.join(state_dir(brains.members[0].root), _CACHE_NAME)
-    reached, counts = "", Counter[_Added]()
+    reached = ""
+    counts = Counter[_Added]()
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
         cached = json.loads(read_regular(path, limit=_MAX_CACHE_BYTES, name=path))
         rows: dict[_Added, int] = {}
         for alias, card, month, is_since, count in cached["counts"]:
             rows[_Added(str(alias), str(card), str(month), bool(is_since))] = int(count)
         if cached["digest"] == digest and repository.leads(cached["commit"]):
-            reached, counts = str(cached["commit"]), Counter(rows)
+            reached = str(cached["commit"])
+            counts = Counter(rows)
     if reached == head:
         return counts
     began = time.monotonic()

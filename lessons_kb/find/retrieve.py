@@ -75,7 +75,8 @@ def find(brain: Brain, query: Query, *, by_meaning: bool = True) -> Retrieved:
     settings = brain.settings
     terms = analyze(query.text)
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
-    notes, cards_too = NOTE in query.kinds, not set(KINDS).isdisjoint(query.kinds)
+    notes = NOTE in query.kinds
+    cards_too = not set(KINDS).isdisjoint(query.kinds)
     if not (state.cards and cards_too) and not (state.notes and notes):
         return Retrieved(hits=(), frequencies=frequencies, size=size)
     words = _Words(
@@ -151,7 +152,8 @@ def _fetch_candidates(
     guarding: set[int] = set()
     if query.paths:
         guarding = {number for number in brain.guarding(query.paths) if least < number < most}
-    limit, count = max(query.limit, 1), _FIRST_FETCH
+    limit = max(query.limit, 1)
+    count = _FIRST_FETCH
     while True:
         scored = engine.search(words.weights_in_cards, field_weights, count)
         scores = {number: score for number, score in scored if least < number < most}

@@ -73,7 +73,7 @@ def read_lesson(answer: Mapping[str, Any], *, name: str, gate: bool, detect: boo
         "confidence": hit.confidence,
     }
     try:
-        compile_globs(hit.card.paths)
+        compile_globs(hit.card.paths)  # raises InputError for an invalid glob
     except InputError:
         gate = False
     if not gate:
@@ -111,7 +111,8 @@ def read_hit(lesson: ServedLesson) -> Hit:
     score, confidence = float(lesson["score"]), float(lesson["confidence"])
     if not (math.isfinite(score) and score >= 0 and 0 <= confidence <= 1):
         raise ValueError("no score")
-    card, reason = read_card(lesson), "the server gives it"
+    card = read_card(lesson)
+    reason = "the server gives it"
     return Hit(
         card=card, score=score, bm25=score, confidence=confidence, passed=True, reason=reason
     )
@@ -309,7 +310,7 @@ def ask_server(
         applies = not folders or any(is_inside(directory, folder) for folder in folders)
         if not (settings.url and prompt.strip() and applies) or is_settings_moved(directory):
             return None
-        name_server(settings.url)
+        name_server(settings.url)  # raises InputError
     except (ConfigError, InputError) as error:
         return ServerQuery(ServerSettings(), "", "", seconds=0, trouble=str(error))
     return ServerQuery(settings, prompt, project or "", seconds=min(settings.seconds, seconds))
@@ -356,7 +357,8 @@ def _ask(
         name = name_server(settings.url)
         key = read_key(settings.token_file)
         parts = parse_address(settings.url, instead="")
-        host, port = parts.hostname or "", parts.port
+        host = parts.hostname or ""
+        port = parts.port
         if parts.scheme == "http":
             connection = http.client.HTTPConnection(host, port, timeout=seconds)
         else:
@@ -370,7 +372,8 @@ def _ask(
         with closing(connection):
             connection.request("POST", f"{parts.path.rstrip('/')}/match", body, headers)
             with connection.getresponse() as response:
-                status, data = response.status, response.read(_MAX_BYTES + 1)
+                status = response.status
+                data = response.read(_MAX_BYTES + 1)
                 stale = clean_line(response.headers.get("lessons-stale", ""))[:_MAX_STALE]
     except LessonsError as error:
         raise Unanswered(f"was not asked: {error}") from error

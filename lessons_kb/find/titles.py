@@ -20,6 +20,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards
+from lessons_kb.ledger.session_memory import TITLES_CLOSE, TITLES_OPEN
 from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.on_demand import CARDS_AT_HAND, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
@@ -31,8 +32,6 @@ from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 from lessons_kb.values import frozen
 
-TITLES_OPEN = "[LESSON_TITLES]"
-TITLES_CLOSE = "[/LESSON_TITLES]"
 SMALL_BRAIN = 100
 """The maximum number of cards of a brain whose titles are all listed."""
 _ALL = "The lessons"
@@ -178,13 +177,13 @@ def _build(
         return "", []
     if not listed.is_large:
         budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
-    handles = give_handles([one.handled for one in listed.cards])
+    handles = give_handles([card.handled for card in listed.cards])
     file = _write_file(brains, access, listed, handles, with_titles=listed.is_large)
     text, count = _fit(listed, handles, file, budget, counter)
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
         file = _write_file(brains, access, listed, handles, with_titles=True)
         text, count = _fit(listed, handles, file, budget, counter)
-    places = [one.place for one in listed.cards[:count]]
+    places = [card.place for card in listed.cards[:count]]
     if text and count < listed.total:
         places = list(dict.fromkeys([*places, *file.places]))
     return text, places
@@ -204,7 +203,7 @@ def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
     """
     today = time.strftime("%Y-%m-%d")
     counts = {
-        brain: brain.read(lambda one: one.catalogue.count_titles(brains.project, today=today))
+        brain: brain.read(lambda opened: opened.catalogue.count_titles(brains.project, today=today))
         for brain in brains.members
     }
     is_large = any(count > SMALL_BRAIN for count in counts.values())
@@ -216,13 +215,13 @@ def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
     cards, total = _find_titles(brains, access, max(most, SMALL_BRAIN), at_hand=at_hand)
     nearness = {card: place for place, card in enumerate(at_hand)}
 
-    def get_place(one: ListedCard) -> tuple[bool, int]:
+    def get_place(card: ListedCard) -> tuple[bool, int]:
         """Return the sort key of a card. Cards of small brains come first, then cards at hand."""
-        is_of_large = counts[one.brain] > SMALL_BRAIN
-        return is_of_large, nearness.get((one.brain, one.card), len(nearness))
+        is_of_large = counts[card.brain] > SMALL_BRAIN
+        return is_of_large, nearness.get((card.brain, card.card), len(nearness))
 
     cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
-    small = sum(counts[one.brain] <= SMALL_BRAIN for one in cards)
+    small = sum(counts[card.brain] <= SMALL_BRAIN for card in cards)
     return _Listed(cards[: max(most, small)], total, is_large)
 
 
@@ -241,7 +240,8 @@ def _find_titles(
     cards: dict[str, ListedCard] = {}
     total = 0
     for brain in brains.members:
-        limit, folder = most, access.find(brain.root)
+        limit = most
+        folder = access.find(brain.root)
         if folder is None:
             cache = _find_cache(brains, access)
             if not cache:
@@ -260,7 +260,7 @@ def _find_titles(
                 rank = uses, title.seen
                 handled = HandledCard(name, title.path)
                 cards[place] = ListedCard(brain, title.path, place, title.title, handled, rank)
-    return sorted(cards.values(), key=lambda one: one.rank, reverse=True), total
+    return sorted(cards.values(), key=lambda card: card.rank, reverse=True), total
 
 
 def _name_place(brains: Brains, brain: Brain, card: str, folder: str | None, access: Access) -> str:
@@ -282,7 +282,7 @@ def _fit(
     """Return the text of as many titles as fit, each as long as possible, and the number of
     titles.
     """
-    named = [(handles.get(one.handled, ""), one) for one in listed.cards]
+    named = [(handles.get(card.handled, ""), card) for card in listed.cards]
 
     def write(count: int, longest: int) -> str:
         return _write_text(named[:count], listed.total, file, longest)
@@ -305,7 +305,8 @@ def _write_text(
     """Return the text of some titles. Each line is cut at ``longest`` tokens."""
     what, chosen, read = _ALL, "", ""
     if len(named) < total:
-        what, chosen = _SOME.format(shown=len(named), total=total), _CHOSEN
+        what = _SOME.format(shown=len(named), total=total)
+        chosen = _CHOSEN
         if file.places:
             count = "all" if file.has_all else "many more"
             read = _READ.format(file=show_path(file.path), count=count)
@@ -314,7 +315,7 @@ def _write_text(
     if first and file.path:
         how += _OR_FILE.format(file="it" if read else show_path(file.path))
     head = _HEAD.format(what=what, chosen=chosen, read=read, how=how)
-    lines = [_format_line(handle or one.place, one.title, longest) for handle, one in named]
+    lines = [_format_line(handle or card.place, card.title, longest) for handle, card in named]
     return "\n".join((TITLES_OPEN, head, *lines, TITLES_CLOSE))
 
 
@@ -359,7 +360,7 @@ def _write_file(
     cache = _find_cache(brains, access)
     if not cache:
         return _NO_FILE
-    files = {handles.get(one.handled, ""): one.place for one in listed.cards}
+    files = {handles.get(card.handled, ""): card.place for card in listed.cards}
     files.pop("", None)
     lines = [_FILE_OF_HANDLES] if files else []
     lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
@@ -403,7 +404,7 @@ def _list_all(cards: Sequence[ListedCard], total: int, budget: int) -> tuple[str
     text, count = _list_in_folders(cards, total, budget, named=True)
     if count < total:
         text, count = _list_in_folders(cards, total, budget, named=False)
-    return text, tuple(one.place for one in cards[:count])
+    return text, tuple(card.place for card in cards[:count])
 
 
 def _list_in_folders(
@@ -414,8 +415,8 @@ def _list_in_folders(
     spent = estimate_tokens(_FILE_HEAD.format(what=what, form=form))
     folders: dict[str, list[str]] = {}
     count = 0
-    for one in cards:
-        folder, line, tokens = _format_file_line(one.place, one.title, named)
+    for card in cards:
+        folder, line, tokens = _format_file_line(card.place, card.title, named)
         spent += tokens
         if folder not in folders:
             spent += estimate_tokens(f"{folder}\n")
@@ -431,11 +432,11 @@ def _list_in_folders(
 
 
 @lru_cache(maxsize=2048)
-def _format_file_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
+def _format_file_line(path: str, title: str, named: bool) -> tuple[str, str, int]:
     """Return a card's folder, its defanged line below the folder, and the tokens of the line."""
-    folder, _, name = place.rpartition("/")
+    folder, _, name = path.rpartition("/")
     words = shorten(defang_line(title), _MAX_TITLE)
-    is_named = named or _COPIES in place  # a search skips files that git ignores
+    is_named = named or _COPIES in path  # a search skips files that git ignores
     line = words if words and not is_named else show_path(name)
     if is_named and _squeeze(title) not in _squeeze(name):
         line = f"{line}: {words}"
@@ -454,7 +455,7 @@ def is_whole(text: str) -> bool:
 
 def _find_cache(brains: Brains, access: Access) -> str:
     """Return the first cache folder that the agent can read, or "" if there is none."""
-    caches = (one.cache for one in brains.members if access.find(one.cache) is not None)
+    caches = (brain.cache for brain in brains.members if access.find(brain.cache) is not None)
     return next(caches, "") if access.ignored else ""
 
 
@@ -507,16 +508,17 @@ def _read_titles(
     """Return the most used titles that may be given, and their total number."""
     today = time.strftime("%Y-%m-%d")
 
-    def search(one: Brain) -> tuple[list[Title], int]:
-        titles = one.catalogue.titles(project, limit=most, today=today, paths=injected)
-        count = one.catalogue.count_titles(project, today=today)
-        superseded = one.cards(n for n in one.successors() if one.find_successor(n))
+    def search(opened: Brain) -> tuple[list[Title], int]:
+        titles = opened.catalogue.titles(project, limit=most, today=today, paths=injected)
+        count = opened.catalogue.count_titles(project, today=today)
+        numbers = [number for number in opened.successors() if opened.find_successor(number)]
+        superseded = opened.cards(numbers)
         hidden = {card.id for card in superseded.values() if card.is_injectable}
         return [title for title in titles if title.path not in hidden], count - len(hidden)
 
-    found, count = brain.read(search)
+    titles, count = brain.read(search)
     if not (brain.settings.effect.withhold_harmful or session):
-        return found, count
-    cards = find_cards(brain, {one.path for one in found})
-    held = {*find_harmful(brain, cards), *find_withheld(brain, cards, session)}
-    return [one for one in found if one.path not in held], count - len(held)
+        return titles, count
+    cards = find_cards(brain, {title.path for title in titles})
+    withheld = {*find_harmful(brain, cards), *find_withheld(brain, cards, session)}
+    return [title for title in titles if title.path not in withheld], count - len(withheld)

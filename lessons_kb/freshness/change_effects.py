@@ -45,8 +45,8 @@ def find_effects(brain: Brain, directory: str, diff: Diff) -> list[Effect]:
     if top is None or git_top(brain.root) != top:
         return []
     brain.refresh()
-    rows = brain.read(lambda one: one.catalogue.claims())
-    cards = brain.read(lambda one: one.catalogue.cards(rows))
+    rows = brain.read(lambda opened: opened.catalogue.claims())
+    cards = brain.read(lambda opened: opened.catalogue.cards(rows))
     active = [
         parse_claims(text)
         for number, (text, _standing) in rows.items()

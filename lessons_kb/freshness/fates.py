@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 
 from lessons_kb.errors import InputError
+from lessons_kb.model import FILE, GLOB, Anchor
 from lessons_kb.store.file_history import FileHistory, Removal
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import frozen
@@ -55,17 +57,22 @@ class ProjectFiles:
         top: str,
         head: frozenset[str],
         history: FileHistory,
-        find_copies: Callable[[str, str], Sequence[str]],
+        *,
+        store_copies: Callable[[Sequence[tuple[str, str]]], None],
+        store_renames: Callable[[Iterable[str]], None],
     ) -> None:
-        """``find_copies`` returns the files of a commit that are equal to a file which the commit
-        removed.
+        """``store_renames`` adds the renames of commits to the history. ``store_copies`` adds the
+        files of a commit that are equal to a file which the commit removed, given as a commit and a
+        path.
         """
         self._top = top
-        self._find_copies = find_copies
+        self._store_copies = store_copies
+        self._store_renames = store_renames
         self._head = head
         self._history = history
         self._fates: dict[str, Fate] = {}
         self._globs: dict[str, Fate] = {}
+        self._former: dict[str, Sequence[str] | None] = {}
 
     @cached_property
     def _folders(self) -> frozenset[str]:
@@ -96,19 +103,78 @@ class ProjectFiles:
 
     def find_file(self, name: str) -> Fate:
         """Return the fate of a file that a text names by its path or by the end of its path."""
-        if name in self._head or _ending(self._head_names, name):
+        if self._is_present(name):
             return _PRESENT
-        candidates = _ending(self._past_names, name)
-        if not candidates:
-            return _NEVER
-        fates = [self._find_path(path) for path in candidates[:_MOST_CANDIDATES]]
-        return _join(fates)
+        fates = [self._find_path(path) for path in self._list_former_files(name)]
+        return _join(fates) if fates else _NEVER
 
     def find_glob(self, glob: str) -> Fate:
         """Return the fate of the files that an entry of ``paths`` names."""
         if glob not in self._globs:
             self._globs[glob] = self._find_glob(glob)
         return self._globs[glob]
+
+    def look_up(self, anchors: Iterable[Anchor]) -> None:
+        """Add the renames and copies of the files that anchors name, in few runs of git.
+
+        This is only faster than to let ``find_file`` and ``find_glob`` do it for each commit.
+        """
+        paths: set[str] = set()
+        for anchor in anchors:
+            if anchor.kind == GLOB:
+                paths.update(self._match_former(anchor.name) or ())
+            elif anchor.kind == FILE and not self._is_present(anchor.name):
+                paths.update(self._list_former_files(anchor.name))
+        places = {(path, 0) for path in paths}
+        for _ in range(_MOST_HOPS):
+            if not places:
+                return
+            places = self._follow_renames(places)
+
+    def _follow_renames(self, places: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Return the former paths to which files were renamed, with the numbers of these commits.
+
+        A place is a path, and the number of the commit after which it ceased to exist.
+        """
+        removals = {}
+        for path, number in places:
+            removal = self._history.find_removal(path, after=number)
+            if removal is not None:
+                removals[path, number] = removal
+        commits = {removal.commit for removal in removals.values()}
+        unread = [commit for commit in commits if not self._history.has_renames(commit)]
+        if unread:
+            self._store_renames(unread)
+        following = set()
+        deleted = []
+        for (path, _number), removal in removals.items():
+            target = self._history.read_target(removal.commit, path)
+            if target and target not in self._head:
+                following.add((target, removal.number))
+            elif not target and self._history.read_copies(removal.commit, path) is None:
+                deleted.append((removal.commit, path))
+        if deleted:
+            self._store_copies(deleted)
+        return following
+
+    def _is_present(self, name: str) -> bool:
+        return name in self._head or bool(_ending(self._head_names, name))
+
+    def _list_former_files(self, name: str) -> Sequence[str]:
+        return _ending(self._past_names, name)[:_MOST_CANDIDATES]
+
+    def existed(self, anchor: Anchor, *, on: str) -> bool:
+        """Return whether a file that an anchor names existed at the end of a day."""
+        if anchor.kind == GLOB:
+            paths = self._match_former(anchor.name) or ()
+        else:
+            paths = self._list_former_files(anchor.name)
+        return any(self._history.has_file(path, on=on) for path in paths)
+
+    def has_matched(self, glob: str) -> bool:
+        """Return whether a glob matches a file of HEAD or of the history."""
+        former = self._match_former(glob)
+        return former is None or bool(former)
 
     def count_changes(self, name: str, since: str) -> int:
         """Return the number of commits after a day that changed a file."""
@@ -135,15 +201,22 @@ class ProjectFiles:
             if removal is None:
                 return _UNCLEAR if last is None else _describe(GONE, last)
             last, number = removal, removal.number
+            target = self._find_target(removal, current)
             package = self._find_package(current)
-            if package and not removal.target:
+            if package and not target:
                 return _describe(MOVED, removal, f"{package}/**")
-            current = removal.target or self._find_copy(removal, current)
+            current = target or self._find_copy(removal, current)
             if not current:
                 return _describe(GONE, removal)
             if current in self._head:
                 return _describe(MOVED, removal, current)
         return _UNCLEAR
+
+    def _find_target(self, removal: Removal, path: str) -> str:
+        """Return the path to which a file was renamed; "" if it was deleted."""
+        if not self._history.has_renames(removal.commit):
+            self._store_renames([removal.commit])
+        return self._history.read_target(removal.commit, path) or ""
 
     def _find_package(self, path: str) -> str:
         """Return the existing folder into which a module was split, or "" if there is none."""
@@ -160,7 +233,9 @@ class ProjectFiles:
 
     def _find_copy(self, removal: Removal, path: str) -> str:
         """Return a file with the content of a removed file, or "" if there is none."""
-        copies = self._find_copies(removal.commit, path)
+        if self._history.read_copies(removal.commit, path) is None:
+            self._store_copies([(removal.commit, path)])
+        copies = self._history.read_copies(removal.commit, path) or []
         name = path.rpartition("/")[2]
         same_name = [copy for copy in copies if copy.rpartition("/")[2] == name]
         if not same_name and len(copies) > 1:
@@ -168,27 +243,42 @@ class ProjectFiles:
         return next(iter([*same_name, *copies]), "")
 
     def _find_glob(self, glob: str) -> Fate:
-        plain = glob.removeprefix("./").removeprefix("/").removesuffix("/")
-        is_literal = not _WILDCARD.search(plain)
-        if is_literal and (plain in self._head or plain in self._folders):
+        former = self._match_former(glob)
+        if former is None:
             return _PRESENT
-        try:
-            compiled = compile_globs([glob])
-        except InputError:
+        if not former:
             return _NEVER
-        if next(iter(_matching(compiled, self._head)), ""):
-            return _PRESENT
-        candidates = _matching(compiled, self._past)
-        if not candidates:
-            return _NEVER
-        candidates = candidates[:_MOST_CANDIDATES]
-        fates = {path: self._find_path(path) for path in candidates}
+        fates = {path: self._find_path(path) for path in former}
         joined = _join(list(fates.values()))
         if joined.state != MOVED:
             return joined
         pairs = [(path, fate.targets[0]) for path, fate in fates.items() if fate.state == MOVED]
         targets = self._rewrite(glob, pairs)
         return Fate(state=MOVED, targets=targets, commit=joined.commit, day=joined.day)
+
+    def _match_former(self, glob: str) -> Sequence[str] | None:
+        """Return the former files that a glob matches; None if it matches a present file."""
+        if glob not in self._former:
+            self._former[glob] = self._search_former(glob)
+        return self._former[glob]
+
+    def _search_former(self, glob: str) -> Sequence[str] | None:
+        plain = glob.removeprefix("./").removeprefix("/").removesuffix("/")
+        is_literal = not _WILDCARD.search(plain)
+        if is_literal and (plain in self._head or plain in self._folders):
+            return None
+        if is_literal and "/" in plain:  # it matches nothing else; thousands of cards name files
+            if plain in self._past_set:
+                return [plain]
+            below = (path for path in self._past if path.startswith(f"{plain}/"))
+            return list(islice(below, _MOST_CANDIDATES))
+        try:
+            compiled = compile_globs([glob])
+        except InputError:  # `lint` reports it
+            return []
+        if next(_matching(compiled, self._head), ""):
+            return None
+        return list(islice(_matching(compiled, self._past), _MOST_CANDIDATES))
 
     def _rewrite(self, glob: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         """Return the globs that replace ``glob`` after its files were moved."""
@@ -235,10 +325,8 @@ def _ending(names: Mapping[str, Sequence[str]], name: str) -> list[str]:
     return [path for path in candidates if path == name or path.endswith(f"/{name}")]
 
 
-def _matching(compiled: Globs, paths: Iterable[str]) -> list[str]:
+def _matching(compiled: Globs, paths: Iterable[str]) -> Iterator[str]:
     hints = get_hints(compiled)
-    return [
-        path
-        for path in paths
-        if any(hint in path for hint in hints) and match_globs(compiled, path)
-    ]
+    for path in paths:
+        if any(hint in path for hint in hints) and match_globs(compiled, path):
+            yield path

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from lessons_kb.cards.anchors import Claims
 from lessons_kb.freshness.fates import GONE, MOVED, NEVER, Fate
-from lessons_kb.model import GLOB, SYMBOL, Anchor, Standing
+from lessons_kb.model import GLOB, Anchor, Standing
 from lessons_kb.text.token_estimate import estimate_tokens
 
 MAX_CAVEAT = 12
 """The maximum number of tokens of a caveat."""
+_SMALL_SHARE = 0.2
+"""The share of gone names, of which none is a core anchor, up to which a card has no caveat."""
 _SHORT_HASH = 8
 _MOST_NAMED = 2
 
@@ -19,33 +21,36 @@ def judge(
     claims: Claims,
     fates: Mapping[Anchor, Fate],
     changed: Sequence[tuple[str, int]],
-    *,
-    since: str,
 ) -> Standing:
     """Return the standing of a card whose anchors have these fates.
 
-    A file that was removed on or before the day ``since`` does not count, because the card was
-    written or confirmed after its removal.
+    A card is silenced if all its core anchors are gone, and most of the names in it. While most of
+    its names still exist, the project still has what the lesson is about, so the card is given
+    with a caveat. A name that did not exist when the card began to name it has the fate NEVER.
     """
     moved: list[tuple[str, str]] = []
     gone: dict[str, str] = {}
+    alive = 0
     is_core_alive = False
     is_core_gone = False
     for anchor in claims.anchors:
         fate = fates[anchor]
         if fate.state == MOVED and anchor.kind == GLOB:
             moved += [(anchor.name, target) for target in fate.targets]
-        is_later = anchor.kind == SYMBOL or fate.day > since
-        if fate.state == GONE and is_later:
+        if fate.state == GONE:
             gone[anchor.name] = fate.commit
             is_core_gone = is_core_gone or anchor.is_core
-        elif anchor.is_core and fate.state not in (NEVER, GONE):
-            is_core_alive = True
+        elif fate.state != NEVER:
+            alive += 1
+            is_core_alive = is_core_alive or anchor.is_core
     listed = tuple(gone.items())
-    silenced = describe_gone(listed) if is_core_gone and not is_core_alive else ""
+    is_silenced = is_core_gone and not is_core_alive and len(gone) > alive
+    silenced = describe_gone(listed) if is_silenced else ""
+    # A few gone names among many that are only mentioned say little about the lesson.
+    matters = is_core_gone or len(gone) > _SMALL_SHARE * (len(gone) + alive)
     return Standing(
         silenced=silenced,
-        caveat=write_caveat(listed) if listed and not silenced else "",
+        caveat=write_caveat(listed) if matters and not silenced else "",
         follows=tuple(dict.fromkeys(target for _path, target in moved)),
         moved=tuple(moved),
         gone=listed,

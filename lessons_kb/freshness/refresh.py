@@ -11,28 +11,31 @@ import re
 import tempfile
 import zlib
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
+from lessons_kb.cards.card_names import find_linked
 from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge
-from lessons_kb.model import CURRENT, FILE, GLOB, SYMBOL, Anchor, Document, Standing
+from lessons_kb.freshness.mentions import find_edits_with
+from lessons_kb.freshness.symbols import Symbols
+from lessons_kb.model import CURRENT, GLOB, SYMBOL, Anchor, Document, Standing
 from lessons_kb.on_demand import DECIDE_CONDITIONS, FIND_CONFLICTS, load
 from lessons_kb.process.git import Repository, find_ignored, list_files
 from lessons_kb.process.git_history import (
     find_copies,
-    find_last_removal,
-    find_words,
     has_whole_history,
     is_ancestor,
     list_head,
     read_name_changes,
+    read_objects,
+    read_renames,
 )
 from lessons_kb.store.catalogue import PROJECT_MARK
-from lessons_kb.store.file_history import HISTORY_NAME, FileHistory
+from lessons_kb.store.file_history import HISTORY_NAME, FileHistory, FileVersion
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.repositories import find_below, git_top, read_manifest, sign_project
 from lessons_kb.store.scan import SUFFIXES
@@ -44,11 +47,6 @@ _PAIR = 2
 """The minimum number of cards for a comparison."""
 _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""
-_MOST_SEARCHES = 20
-"""The maximum number of symbols whose removal one run looks up, because each search walks the
-history.
-"""
-
 _WILDCARDS = re.compile(r"[*?\[\]{}\\!]+")
 
 K = TypeVar("K", bound=Hashable)
@@ -59,6 +57,8 @@ class _Card(NamedTuple):
     """A card to be judged."""
 
     claims: Claims
+    path: str
+    """The path of the card, relative to the top of the project."""
     since: str
     """The day from which its anchors must exist, or "" if it is unknown."""
 
@@ -72,7 +72,7 @@ def refresh_standings(brain: Brain) -> None:
         return
     top = git_top(brain.root)
     signature = sign_project(top or brain.root)
-    rows = brain.read(lambda one: one.catalogue.claims())
+    rows = brain.read(lambda opened: opened.catalogue.claims())
     claims = {number: parse_claims(text) for number, (text, _standing) in rows.items()}
     known = {number: standing for number, (_text, standing) in rows.items()}
     standings: Mapping[int, Standing] = {}
@@ -121,11 +121,11 @@ def _add_rivals(
     silences = {number: standing.silence for number, standing in standings.items()}
     signature = sorted((text, silences[number]) for number, (text, _standing) in rows.items())
     mark = str(zlib.crc32(repr(signature).encode("utf-8", "replace")))
-    if mark == brain.read(lambda one: one.catalogue.read_mark(_RIVALS_MARK)):
+    if mark == brain.read(lambda opened: opened.catalogue.read_mark(_RIVALS_MARK)):
         rivals = {number: standing.yields_to for number, (_text, standing) in rows.items()}
     else:
         rivals = _find_rivals(brain, standings)
-        brain.read(lambda one: one.catalogue.write_mark(_RIVALS_MARK, mark))
+        brain.read(lambda opened: opened.catalogue.write_mark(_RIVALS_MARK, mark))
     return {
         number: replace(standing, yields_to=rivals.get(number, ()))
         for number, standing in standings.items()
@@ -136,14 +136,18 @@ def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, t
     """Return a mapping from the number of each card to the ids of the cards to which it yields."""
     if len(standings) < _PAIR:
         return {}
-    cards = brain.read(lambda one: one.catalogue.cards(standings))
+    cards = brain.read(lambda opened: opened.catalogue.cards(standings))
     numbers = {card.id: number for number, card in cards.items()}
     judged = [replace(card, standing=standings[number]) for number, card in cards.items()]
     rivals: dict[int, list[str]] = {}
     comparison = load(FIND_CONFLICTS)
-    for conflict in comparison.find_conflicts(judged):
-        stronger, weaker = comparison.choose(conflict.first, conflict.second)
-        rivals.setdefault(numbers[weaker.id], []).append(stronger.id)
+    pairs = list(find_linked([card for card in judged if card.is_injectable]))
+    pairs += [(conflict.first, conflict.second) for conflict in comparison.find_conflicts(judged)]
+    for first, second in pairs:
+        stronger, weaker = comparison.choose(first, second)
+        yields_to = rivals.setdefault(numbers[weaker.id], [])
+        if stronger.id not in yields_to:
+            yields_to.append(stronger.id)
     return {number: tuple(ids) for number, ids in rivals.items()}
 
 
@@ -177,7 +181,7 @@ def find_history_fault(brain: Brain) -> str:
         return str(error)
     if not os.path.isfile(path) or not _take_fault(path, head):
         return ""
-    brain.read(lambda one: one.catalogue.write_mark(PROJECT_MARK, ""))
+    brain.read(lambda opened: opened.catalogue.write_mark(PROJECT_MARK, ""))
     refresh_standings(brain)
     with contextlib.closing(FileHistory(path)) as history:
         return history.read_fault(head)
@@ -203,43 +207,128 @@ def _judge_all(
         for number, claim in claims.items():
             path = claim.path if prefix == "." else f"{prefix}/{claim.path}"
             day = claim.confirmed or claim.created or history.find_first_day(path)
-            cards[number] = _Card(claims=claim, since=day)
+            cards[number] = _Card(claims=claim, path=path, since=day)
 
-        files = _open_files(top, list_head(top), history)
-        words = _Words(brain, top, history)
-        words.look_up(cards)
+        project = _Project(brain, top, history)
+        project.look_up(list(cards.values()))
         standings = {}
         for number, card in cards.items():
-            fates = {a: _find_fate(a, card, files, words) for a in card.claims.anchors}
-            changed = _count_changes(card.claims, fates, files)
-            standings[number] = judge(card.claims, fates, changed, since=card.since)
-            if standings[number].silenced:
-                standings[number] = words.name_commits(
-                    standings[number], card, known.get(number, CURRENT)
-                )
+            fates = {anchor: project.find_fate(anchor, card) for anchor in card.claims.anchors}
+            changed = _count_changes(card.claims, fates, project.files)
+            standing = judge(card.claims, fates, changed)
+            if standing.silenced:
+                standing = project.name_commits(standing, card, known.get(number, CURRENT))
+            standings[number] = standing
         return standings
 
 
+class _Project:
+    """The files and symbols of a project, today and when its cards began to name them."""
+
+    def __init__(self, brain: Brain, top: str, history: FileHistory) -> None:
+        self._top = top
+        self._history = history
+        self.files = _open_files(top, list_head(top), history)
+        brains = {brain.root, *find_below(top)} - {top}
+        folders = [os.path.relpath(root, top).replace(os.sep, "/") for root in brains]
+        self._symbols = Symbols(top, history, folders)
+        self._edits: Mapping[tuple[str, str], FileVersion] = {}
+
+    def look_up(self, cards: Sequence[_Card]) -> None:
+        """Look up the anchors of all cards in few runs of git."""
+        anchors = {anchor for card in cards for anchor in card.claims.anchors}
+        self.files.look_up(anchors)
+        self._symbols.look_up_today(anchor.name for anchor in anchors if anchor.kind == SYMBOL)
+        absent: dict[str, list[str]] = {}
+        for card in cards:
+            for anchor in card.claims.anchors:
+                if self._is_absent(anchor):
+                    absent.setdefault(card.path, []).append(anchor.name)
+        self._edits = find_edits_with(absent, self._history, self._read_files)
+        earlier: dict[str, set[str]] = {}
+        for card in cards:
+            for anchor in card.claims.anchors:
+                if anchor.kind == SYMBOL and self._is_absent(anchor):
+                    base = self._find_start(card, anchor.name).commit
+                    earlier.setdefault(base, set()).add(anchor.name)
+        earlier.pop("", None)
+        self._symbols.look_up_earlier(earlier)
+
+    def _read_files(self, files: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+        names = (f"{commit}:{path}" for commit, path in files)
+        return read_objects(self._top, [name.encode("utf-8", "surrogateescape") for name in names])
+
+    def _is_absent(self, anchor: Anchor) -> bool:
+        """Return whether HEAD lacks a symbol, or a file that was not moved."""
+        if anchor.kind == SYMBOL:
+            return not self._symbols.is_present(anchor.name)
+        return self._find_file(anchor).state == GONE
+
+    def _find_file(self, anchor: Anchor) -> Fate:
+        if anchor.kind == GLOB:
+            return self.files.find_glob(anchor.name)
+        return self.files.find_file(anchor.name)
+
+    def _find_start(self, card: _Card, name: str) -> FileVersion:
+        """Return the commit and the day since which a card has claimed that a name exists.
+
+        Both are "" if they are unknown. A card claims all its names on the day of its date, and
+        those that a later edit added on the day of the edit.
+        """
+        edit = self._edits.get((card.path, name))
+        if edit is not None and edit.day >= card.since:
+            return edit
+        commit = self._history.find_commit(card.since) if card.since else ""
+        return FileVersion(commit=commit, day=card.since)
+
+    def find_fate(self, anchor: Anchor, card: _Card) -> Fate:
+        """Return the fate of an anchor, which is NEVER if it did not exist when it was named."""
+        if anchor.kind == SYMBOL:
+            if self._symbols.is_present(anchor.name):
+                return Fate(state=PRESENT)
+            return self._symbols.find_fate(anchor.name, self._find_start(card, anchor.name).commit)
+        fate = self._find_file(anchor)
+        if fate.state != GONE:
+            return fate
+        day = self._find_start(card, anchor.name).day
+        existed = not day or any(
+            self.files.existed(anchor, on=on)
+            for on in (day, self._history.find_first_day(card.path))
+        )
+        return fate if existed and fate.day > day else Fate(state=NEVER)
+
+    def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
+        """Return a silenced standing to which the commits that removed its symbols are added."""
+        earlier = dict(known.gone)
+        gone = []
+        for name, commit in standing.gone:
+            removal = commit or earlier.get(name, "")
+            if not removal:
+                base = self._find_start(card, name).commit
+                removal = self._symbols.search_removal(name, base)
+            gone.append((name, removal))
+        return replace(standing, gone=tuple(gone), silenced=describe_gone(gone))
+
+
 def _open_files(top: str, head: frozenset[str], history: FileHistory) -> ProjectFiles:
-    """Return the files of a project, given those of HEAD. Copies are searched once in a commit."""
+    """Return the files of a project, given those of HEAD."""
 
-    def find(commit: str, path: str) -> Sequence[str]:
-        copies = history.read_copies(commit, path)
-        if copies is None:
-            copies = find_copies(top, commit, path)
-            history.add_copies(commit, path, copies)
-        return copies
+    def store_renames(commits: Iterable[str]) -> None:
+        history.add_renames(read_renames(top, commits))
 
-    return ProjectFiles(top, head, history, find)
+    def store_copies(removals: Sequence[tuple[str, str]]) -> None:
+        history.add_copies(find_copies(top, removals))
+
+    return ProjectFiles(top, head, history, store_renames=store_renames, store_copies=store_copies)
 
 
 def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, list[str]]:
     """Return the entries of ``paths`` that match no file of the project, now or in its history.
 
     They are grouped by the id of their card. A file that git ignores may be generated, so an entry
-    that may match such a file is left out. So is an entry that begins with a wildcard, such as
-    ``*.tfvars``, because it is about a kind of file. The result is empty if the history is unknown,
-    and for a repository that contains only cards, which are about other projects.
+    that may match such a file is left out. An entry that begins with a wildcard, such as
+    ``*.tfvars``, is left out because it is about a kind of file. The result is empty if the history
+    is unknown, and for a repository that contains only cards, which are about other projects.
     """
     top = git_top(brain.root)
     try:
@@ -267,7 +356,7 @@ def _find_absent_globs(files: ProjectFiles, claims: Iterable[Claims]) -> dict[st
     for claim in claims:
         for anchor in claim.anchors:
             is_named = anchor.kind == GLOB and not anchor.name.startswith("*")
-            if is_named and files.find_glob(anchor.name).state == NEVER:
+            if is_named and not files.has_matched(anchor.name):
                 absent.setdefault(claim.path, []).append(anchor.name)
     return absent
 
@@ -313,14 +402,6 @@ def _matches_any(glob: str, files: Iterable[str]) -> bool:
     return any(match_globs(compiled, file) for file in files)
 
 
-def _find_fate(anchor: Anchor, card: _Card, files: ProjectFiles, words: _Words) -> Fate:
-    if anchor.kind == GLOB:
-        return files.find_glob(anchor.name)
-    if anchor.kind == FILE:
-        return files.find_file(anchor.name)
-    return words.find_symbol(anchor.name, card.since)
-
-
 def _count_changes(
     claims: Claims, fates: Mapping[Anchor, Fate], files: ProjectFiles
 ) -> list[tuple[str, int]]:
@@ -364,67 +445,3 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
         except GitError as error:
             history.write_fault(head, str(error))
             raise
-
-
-class _Words:
-    """The occurrences of symbols in commits. Each symbol is looked up once in a commit."""
-
-    def __init__(self, brain: Brain, top: str, history: FileHistory) -> None:
-        self._top = top
-        self._history = history
-        brains = {brain.root, *find_below(top)} - {top}
-        self._excluded = [os.path.relpath(root, top).replace(os.sep, "/") for root in brains]
-        self._present: dict[str, dict[str, bool]] = {}
-        self._head = history.head
-        self._searches = 0
-
-    def look_up(self, cards: Mapping[Any, _Card]) -> None:
-        """Look up the symbols of all cards in HEAD, and the missing ones in earlier commits."""
-        symbols = {
-            anchor.name
-            for card in cards.values()
-            for anchor in card.claims.anchors
-            if anchor.kind == SYMBOL
-        }
-        self._find(self._head, symbols)
-        earlier: dict[str, set[str]] = {}
-        for card in cards.values():
-            base = self._history.find_commit(card.since) if card.since else ""
-            for anchor in card.claims.anchors:
-                if base and anchor.kind == SYMBOL and not self._present[self._head][anchor.name]:
-                    earlier.setdefault(base, set()).add(anchor.name)
-        for base, names in earlier.items():
-            self._find(base, names)
-        self._history.forget_words(but=[self._head, *earlier])
-
-    def find_symbol(self, name: str, since: str) -> Fate:
-        """Return the fate of a symbol: whether it existed on a day, and whether it exists today."""
-        if self._present[self._head][name]:
-            return Fate(state=PRESENT)
-        base = self._history.find_commit(since) if since else ""
-        return Fate(state=GONE if self._present.get(base, {}).get(name) else NEVER)
-
-    def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
-        """Return a silenced standing to which the commits that removed its symbols are added."""
-        earlier = dict(known.gone)
-        gone = []
-        for name, commit in standing.gone:
-            removal = commit or earlier.get(name, "") or self._search_removal(name, card.since)
-            gone.append((name, removal))
-        return replace(standing, gone=tuple(gone), silenced=describe_gone(gone))
-
-    def _search_removal(self, name: str, since: str) -> str:
-        self._searches += 1
-        if self._searches > _MOST_SEARCHES:
-            return ""
-        return find_last_removal(self._top, name, after=self._history.find_commit(since))
-
-    def _find(self, commit: str, names: set[str]) -> None:
-        present = self._history.read_words(commit)
-        missing = sorted(names - present.keys())
-        if missing:
-            found = find_words(self._top, commit, missing, self._excluded)
-            answers = {name: name in found for name in missing}
-            self._history.add_words(commit, answers)
-            present |= answers
-        self._present[commit] = present

@@ -156,7 +156,8 @@ class RepeatGuard(StatefulGuard):
         repeat = replace(repeat, record=repeat.record | kinds)
         if not stop:
             return repeat
-        tool, count = show_path(str(repeat.record["tool"])), repeat.record["count"]
+        tool = show_path(str(repeat.record["tool"]))
+        count = repeat.record["count"]
         return replace(
             repeat,
             level="escalate",
@@ -299,7 +300,8 @@ def parse_ledger(summary: str) -> tuple[set[str], set[str]]:
     for line in filter(None, map(str.strip, summary.splitlines())):
         name = line.strip("#:* ").lower()
         if name in sections or line.startswith("#"):
-            section, has_items = sections.get(name), False
+            section = sections.get(name)
+            has_items = False
             continue
         mark, _, item = line.partition(" ")
         is_numbered = mark[:-1].isdigit() and mark[-1] in ".)"

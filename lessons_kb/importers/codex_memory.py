@@ -96,7 +96,8 @@ def read_codex_memory(text: str, *, name: str, directory: str = "") -> Imported:
 
 def _is_same_project(cwd: str, directory: str) -> bool:
     """Return whether a folder is the project's folder, inside it, or around it."""
-    folder, project = cwd.replace("\\", "/").rstrip("/"), directory.replace("\\", "/").rstrip("/")
+    folder = cwd.replace("\\", "/").rstrip("/")
+    project = directory.replace("\\", "/").rstrip("/")
     return f"{folder}/".startswith(f"{project}/") or f"{project}/".startswith(f"{folder}/")
 
 
@@ -133,9 +134,11 @@ def _read_group(group: _Group, fields: dict[str, str], file: RulesFile) -> Itera
         for batch in [[entry] for entry in own] if is_failure else [own]:
             names = [name for entry in batch for name in find_names(entry.text)]
             if is_failure:
-                title, texts = _title_of_failure(batch[0]), _sort_failure(batch[0])
+                title = _title_of_failure(batch[0])
+                texts = _sort_failure(batch[0])
             else:
-                title, texts = _title_of_section(group, heading), _list_items(batch)
+                title = _title_of_section(group, heading)
+                texts = _list_items(batch)
             texts[SITUATION] = about
             yield Incoming(
                 title=shorten(title),

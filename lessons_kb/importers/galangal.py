@@ -83,7 +83,8 @@ def _lesson(texts: Mapping[str, str], values: Mapping[str, Any], where: str) -> 
     columns of ``_READERS``.
     """
     description, stage = clean_line(texts["description"]), clean_line(texts["stage"])
-    feedback, tasks = texts["feedback"].strip(), [*values["example_tasks"]]
+    feedback = texts["feedback"].strip()
+    tasks = [*values["example_tasks"]]
     last_task = clean_line(texts["last_task"])
     if last_task and last_task not in tasks:
         tasks.append(last_task)

@@ -38,7 +38,7 @@ _NONE = ("", "-", "\u2014", "\u2013", "n/a", "none")
 def read_review(text: str, *, name: str) -> Imported:
     """Return the claims and deferrals of a review. ``name`` is its path, for messages.
 
-    Deferrals become findings, and so do claims that are evidenced, anecdotal or disputed.
+    Deferrals, and claims that are evidenced, anecdotal or disputed, become findings.
     """
     base = re.split(r"[\\/]", name)[-1]
     lessons: list[Incoming] = []
@@ -88,10 +88,13 @@ def _walk(blocks: Sequence[Fragment]) -> Iterator[tuple[bool, Fragment, Sequence
         text = unmarked(block.text)
         if block.kind == HEADING:
             if not defers or block.level <= level:
-                defers, level, label = bool(_YAGNI.search(text)), block.level, -1
+                defers = bool(_YAGNI.search(text))
+                level = block.level
+                label = -1
                 continue
         elif block.kind != ROW and text.endswith(":") and _YAGNI.search(text):
-            defers, level = True, max(level, 1)
+            defers = True
+            level = max(level, 1)
             label = block.level if block.kind == ITEM else -1
             continue
         elif block.kind == ITEM and block.level <= label:
@@ -197,7 +200,9 @@ def _written_deferral(
     if is_label or not (block.kind in (HEADING, ITEM) or block.text.startswith("**")):
         return
     start, *labelled = _LABELLED.split(block.text)
-    deferred, decision, reason = start.rstrip(" (;\u2014"), _DECIDED.search(start), ""
+    deferred = start.rstrip(" (;\u2014")
+    decision = _DECIDED.search(start)
+    reason = ""
     if decision:
         deferred = start[: decision.start()].rstrip()
         reason = start[decision.end() :].strip(" .")

@@ -364,7 +364,8 @@ def _find_nodes(body: str, offset: int) -> Iterator[_Node]:
             node.line = rule.line
         else:
             rule = node
-            node.line, node.text = moved.first + 1, textwrap.dedent(text)
+            node.line = moved.first + 1
+            node.text = textwrap.dedent(text)
         yield node
 
 
@@ -391,7 +392,7 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
         return WHEN, f"for {', '.join(globs)}"
     text = unmarked(rule.text)
     first = _MARK.sub("", text)
-    near = rule.headings[-1] if rule.headings else rule.title
+    heading = rule.headings[-1] if rule.headings else rule.title
     condition = next(filter(_CONDITION.match, (first, rule.lead)), "")
     clause = _CLAUSE.match(condition)
     situation = shorten(clause[0].strip(), _MAX_REASON) if clause else ""
@@ -400,18 +401,19 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     others = [name for name in names if name not in places]
     runs = "```" in rule.text or any(map(is_command, _CODE.findall(rule.text)))
     is_item = bool(_ITEM.match(rule.text))
-    is_layout, is_general = bool(_LAYOUT.search(near)), bool(_GENERAL.search(near))
+    is_layout, is_general = bool(_LAYOUT.search(heading)), bool(_GENERAL.search(heading))
     if is_layout and is_item and "." in "".join(places[:1]).rpartition("/")[2]:
         is_layout = is_general = False  # an item about a single file
-    has_topic = bool(rule.headings and re.search(r"\w", _NEUTRAL.sub("", near))) and not is_general
+    is_specific = re.search(r"\w", _NEUTRAL.sub("", heading)) is not None
+    has_topic = bool(rule.headings) and is_specific and not is_general
     features = (
         (3.0 * bool(situation and not is_any_task), f"“{situation}”"),
-        (3.0 * bool(_LESSONS.search(near)), f"a lesson, under “{near}”"),
+        (3.0 * bool(_LESSONS.search(heading)), f"a lesson, under “{heading}”"),
         (2.0 * bool(places), f"names {' '.join(places[:1])}"),
-        (1.5 * has_topic, f"under “{near}”"),
+        (1.5 * has_topic, f"under “{heading}”"),
         (0.75 * min(len(others), 2), f"names {' '.join(others[:1])}"),
-        (-4.0 * is_layout, f"under “{near}”"),
-        (-2.0 * is_general, f"under “{near}”"),
+        (-4.0 * is_layout, f"under “{heading}”"),
+        (-2.0 * is_general, f"under “{heading}”"),
         (-1.5 * bool(runs and _BUILD.search(text)), "how to build and test"),
         (-0.75 * bool(_UNIVERSAL.match(first)), "for all work"),
         (-4.0 * bool(_OVERVIEW.match(rule.text)), "a table or tree of it all"),
@@ -439,8 +441,8 @@ def holds_lessons(text: str, *, name: str) -> bool:
     if file.globs:
         return True
     for rule in file.rules:
-        near = rule.headings[-1] if rule.headings else rule.title
-        if _LESSONS.search(near) or rule.reason == _OF_LESSONS:
+        heading = rule.headings[-1] if rule.headings else rule.title
+        if _LESSONS.search(heading) or rule.reason == _OF_LESSONS:
             return True
         item = _MARK.sub("", unmarked(rule.text)) if _ITEM.match(rule.text) else ""
         if NEGATIVE.search(item) or _CONDITION.match(item) or _DEMAND.match(item):
@@ -518,10 +520,11 @@ def build_cards(
 ) -> Iterator[tuple[Incoming, list[AgentRule]]]:
     """Yield a card for each section with rules at these lines, and the rules in the card.
 
-    Below a heading such as Lessons or Gotchas each rule gets its own card, and so does an entry
-    with a date, and in a file of lessons each rule below a mere topic. Cards contain the rules word
-    for word, without the dates that lead them. Rules in ``seen``, by their words, are left out; the
-    others are added to it. A section without other rules gets no card.
+    Three kinds of rules get a card of their own: a rule below a heading such as Lessons or Gotchas,
+    an entry with a date, and in a file of lessons a rule below a mere topic. Cards contain the
+    rules word for word, without the dates that lead them. A rule whose words are in ``seen`` is
+    left out; the words of the other rules are added to ``seen``. A section without other rules gets
+    no card.
     """
     chosen = [rule for rule in file.rules if rule.line in lines]
     for _key, group in groupby(chosen, _card_key):  # neighbours with the same key
@@ -567,21 +570,21 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
     """
     first = rules[0]
     headings = _undated_headings(first)
-    near = headings[-1] if headings else first.lead.strip(" :")
-    if len(near.split()) >= _FEWEST_WORDS and headings and not _is_own_card(first):
-        return shorten(near, LONGEST_HEADING) if len(near) > LONGEST_HEADING else near
-    if not near or (len(rules) == 1 and _BULLET.match(first.text)):
+    heading = headings[-1] if headings else first.lead.strip(" :")
+    if len(heading.split()) >= _FEWEST_WORDS and headings and not _is_own_card(first):
+        return shorten(heading, LONGEST_HEADING) if len(heading) > LONGEST_HEADING else heading
+    if not heading or (len(rules) == 1 and _BULLET.match(first.text)):
         return title_of(first)
     above = headings[-2] if len(headings) > 1 else ""
-    is_vague = len(near.split()) == 1
-    title = shorten(f"{above}: {near}" if above and is_vague else near, _MAX_TITLE)
+    is_vague = len(heading.split()) == 1
+    title = shorten(f"{above}: {heading}" if above and is_vague else heading, _MAX_TITLE)
     if len(title.split()) >= _FEWEST_WORDS:
         return title
     # A short heading is a topic and does not name a mistake, so a rule completes it.
     prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
     forbidding = [rule for rule in prose if NEGATIVE.search(rule.text)]
     completing = (*forbidding, *prose)[:1]
-    return shorten(": ".join([near, *map(title_of, completing)]), _MAX_TITLE)
+    return shorten(": ".join([heading, *map(title_of, completing)]), _MAX_TITLE)
 
 
 def _undated_headings(rule: AgentRule) -> list[str]:
@@ -620,16 +623,16 @@ def _is_own_card(rule: AgentRule) -> bool:
     if not marker:
         return False
     headings = _undated_headings(rule)
-    near = headings[-1] if headings else rule.title
-    is_below_topic = rule.reason == _OF_LESSONS and len(near.split()) < _FEWEST_WORDS
+    heading = headings[-1] if headings else rule.title
+    is_below_topic = rule.reason == _OF_LESSONS and len(heading.split()) < _FEWEST_WORDS
     has_date = split_date(rule.text[marker.end() :]).date
-    return bool(_LESSONS.search(near) or is_below_topic or has_date)
+    return bool(_LESSONS.search(heading) or is_below_topic or has_date)
 
 
 def _former_card_key(rule: AgentRule) -> tuple[object, ...]:
     """Return the key by which release 0.1.0 put rules into cards."""
-    near = rule.headings[-1] if rule.headings else rule.title
-    is_lesson = _LESSONS.search(near) and _ITEM.match(rule.text)
+    heading = rule.headings[-1] if rule.headings else rule.title
+    is_lesson = _LESSONS.search(heading) and _ITEM.match(rule.text)
     return (rule.headings, rule.line if is_lesson else 0)
 
 

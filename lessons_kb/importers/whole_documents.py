@@ -55,8 +55,12 @@ def is_one_lesson(text: str, *, name: str, folders: Mapping[str, str]) -> bool:
 
 
 def read_document(text: str, *, name: str) -> Imported:
-    """Return the lesson of a document, with the document's text word for word."""
+    """Return the lesson of a document, with the document's text word for word.
+
+    A document that cannot be parsed, and a note, are passed over with the reason.
+    """
     base = name.replace("\\", "/").rpartition("/")[2]
+    # In this folder, a document without a kind is a lesson.
     document = parse_card(text, path=f"lessons/{base}", folders=_FOLDER)
     card = document.card
     if card is None or card.kind == NOTE:

@@ -25,6 +25,8 @@ AGAIN, TITLES, START = "again", "titles", "start"
 "again" texts are lessons that are repeated after a compaction, and "late" texts answer an event
 whose deadline had passed."""
 OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES, LATE)
+TITLES_OPEN, TITLES_CLOSE = "[LESSON_TITLES]", "[/LESSON_TITLES]"
+"""The first and the last line of a list of titles."""
 
 
 class GivenCard(NamedTuple):
@@ -300,7 +302,9 @@ class SessionMemory:
         that this process made before.
 
         Return None if another process answered the event, because the agent has reported it twice.
-        A record is valid for some seconds, and until the journal has a new event (``number``).
+        A record of another process is valid for some seconds, and until the journal has a new
+        event: ``number`` is the number of its last event. It is 0 if the name of the event already
+        contains an id.
         """
         for answered in self.answered:
             if answered.event != event:
@@ -356,7 +360,8 @@ class SessionMemory:
         """
         if not titles:
             return []
-        self.titles_from, self.all_titles = prompt or START, whole
+        self.titles_from = prompt or START
+        self.all_titles = whole
         self.waiting = [text for text in self.waiting if text.about != TITLES]
         return [(TITLES, titles)]
 

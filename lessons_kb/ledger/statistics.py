@@ -49,7 +49,8 @@ class Comparison:
     @property
     def p(self) -> float:
         """The p-value of the exact McNemar test for repaired against broken."""
-        unequal, less = self.repaired + self.broken, min(self.repaired, self.broken)
+        unequal = self.repaired + self.broken
+        less = min(self.repaired, self.broken)
         tail: float = sum(math.comb(unequal, k) for k in range(less + 1)) / 2**unequal
         return min(1.0, 2 * tail)
 
@@ -178,8 +179,8 @@ class RiskDifference:
         """The approximate total number of sessions that are needed, if they are split like the
         present ones.
 
-        These sessions would show the observed difference, or that the difference is below 20
-        points.
+        This number of sessions is enough to show the observed difference, or that the difference is
+        below 20 points.
         """
         value = max(abs(self.value), _SUPPOSED)
         spread = self.variance * (self.of + self.of_without) if self.known else 1.0

@@ -47,7 +47,8 @@ def find_withheld(
         key = withhold_key()
     except (StorageError, OSError):
         return set()
-    journal, withheld = brain.hook_journal, set[str]()
+    journal = brain.hook_journal
+    withheld = set[str]()
     given = journal.outcomes.given(session)
     for card in cards:
         is_weighty = card.gate != NO_GATE or card.severity == "high"

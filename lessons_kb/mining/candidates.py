@@ -173,9 +173,10 @@ def _join(
     index: dict[str, set[int]] = defaultdict(set)
     """Mapping from each place to the numbers of the groups that have an item there."""
     for item in items:
-        terms, places = frozenset(analyze(text_of(item))), list(places_of(item))
-        near = sorted(set().union(*(index[place] for place in places)))
-        similar = (number for number in near if _alike(terms, first_terms[number]))
+        terms = frozenset(analyze(text_of(item)))
+        places = list(places_of(item))
+        numbers = sorted(set().union(*(index[place] for place in places)))
+        similar = (number for number in numbers if _alike(terms, first_terms[number]))
         number = next(similar, len(groups))
         if number == len(groups):
             first_terms.append(terms)

@@ -151,7 +151,8 @@ def _count_lines(
     seed = crc32(path.rpartition("/")[2].encode())
     plus = minus = 0
     for line in lines:
-        sign, text = line[:1], line.strip(_BLANK)
+        sign = line[:1]
+        text = line.strip(_BLANK)
         if not text:
             continue
         if sign == b"+":

@@ -101,8 +101,10 @@ class Sketch:
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     """Return the sketch of a trigger. ``diff`` is the change that fixed the mistake, if known."""
-    files, failure = trigger.files or _names(diff), trigger.failure
-    is_fixed, output = trigger.kind == RED_GREEN, failure.output if failure else ""
+    files = trigger.files or _names(diff)
+    failure = trigger.failure
+    is_fixed = trigger.kind == RED_GREEN
+    output = failure.output if failure else ""
     facts = [_asked(trigger.request), _headline(trigger)]
     if failure is not None and trigger.kind != REJECTION:
         facts += _failed(failure, ", and later passed" if is_fixed else "")
@@ -212,19 +214,25 @@ def sketch_candidate(
     first_commit = next(iter(candidate.commits), None)
     body = _TRAILER.sub("", first_commit.body).strip() if first_commit else ""
     causes = first_commit.causes if first_commit else ()
-    excerpt = _shorten(next((one.excerpt for one in candidate.sightings if one.excerpt), ""))
+    excerpt = _shorten(
+        next((sighting.excerpt for sighting in candidate.sightings if sighting.excerpt), "")
+    )
     facts = _list_facts(candidate, prompts, excerpt, body, causes)
-    change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
+    change = diff or next((sighting.diff for sighting in candidate.sightings if sighting.diff), "")
     sections = _write_sections(facts, "What fixed it:", change, output=excerpt)
     if tests.strip():
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
     quotes = [sighting.quote for sighting in candidate.sightings]
     sentences = _split_prose([body, *causes, *quotes])
-    explanations = [one for one in sentences if shows("explains", one.lower())][:2]
+    explanations = [sentence for sentence in sentences if shows("explains", sentence.lower())][:2]
     if explanations:
         sections["Root Cause"] = " ".join(map(clean_line, explanations))
-    others = [one for one in sentences if not one[0].islower() and one not in explanations]
+    others = [
+        sentence
+        for sentence in sentences
+        if not sentence[0].islower() and sentence not in explanations
+    ]
     instructions = [clean_line(sentence).lstrip("-* ") for sentence in others]
     instructions = [sentence for sentence in instructions if is_instruction(sentence)][:3]
     if instructions:
@@ -252,7 +260,8 @@ def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
         at = format_moment(commit.at)
         sources.append(make_commit_source(commit.id, commit.subject, at, quote))
     for sighting in candidate.sightings[:_MAX_SOURCES]:
-        at, quote = format_moment(sighting.at), sighting.quote or sighting.title
+        at = format_moment(sighting.at)
+        quote = sighting.quote or sighting.title
         if sighting.agent == REVIEW:
             sources.append(make_request_source(sighting.session, at, quote))
         else:
@@ -346,14 +355,14 @@ def finish(text: str, template: str) -> str:
     head = card[: len(card) - len(body)]
     unused = {line for line in template.splitlines() if line.startswith("#") or line[-1:] in ":]"}
     head = "".join(line for line in head.splitlines(True) if line.rstrip() not in unused)
-    shorter = _DIFF.sub(lambda one: fence(one[2], "diff", limit=_MAX_KEPT_DIFF), body)
+    shorter = _DIFF.sub(lambda match: fence(match[2], "diff", limit=_MAX_KEPT_DIFF), body)
     filled = _EMPTY.sub("", _strip_comments(shorter).rstrip() + "\n")
     return head + re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
 
 
 def _strip_comments(body: str) -> str:
     """Return Markdown without comments, except comments in code and ``shown-by`` patterns."""
-    return _REMARK.sub(lambda one: one[0] if one[1] else "", body)
+    return _REMARK.sub(lambda match: match[0] if match[1] else "", body)
 
 
 def _write_sections(
@@ -425,13 +434,16 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
         return "'" + text.replace("'", "''") + "'"
 
     rows = ["detect:"]
-    for one in patterns:
-        rows.append(f"  - {one.kind}: {quoted(one.text)}")
-        rows += [f"    language: {one.language}"] if one.language else []
-        rows += [f"    files: [{', '.join(map(quoted, one.files))}]"] if one.files else []
-        rows += [f"    unless: {quoted(one.unless)}"] if one.unless else []
-        rows += [f"    {name}: {quoted(text)}" for name, text in one.relations]
-        for name, examples in (("bad", one.bad), ("good", one.good)):
+    for pattern in patterns:
+        rows.append(f"  - {pattern.kind}: {quoted(pattern.text)}")
+        if pattern.language:
+            rows.append(f"    language: {pattern.language}")
+        if pattern.files:
+            rows.append(f"    files: [{', '.join(map(quoted, pattern.files))}]")
+        if pattern.unless:
+            rows.append(f"    unless: {quoted(pattern.unless)}")
+        rows += [f"    {name}: {quoted(text)}" for name, text in pattern.relations]
+        for name, examples in (("bad", pattern.bad), ("good", pattern.good)):
             for text in examples[:1]:
                 lines = "".join(f"\n      {line}" for line in text.split("\n"))
                 rows.append(f"    {name}: " + (f"|-{lines}" if "\n" in text else quoted(text)))
@@ -448,7 +460,7 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
         match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
         return match is not None and 0 <= line - int(match[1]) < max(int(match[2] or 1), 1)
 
-    part = next((one for one in split_files(diff) if path in names_of(one)), "")
+    part = next((part for part in split_files(diff) if path in names_of(part)), "")
     return (_keep_hunks(part, holds) if line else part).rstrip("\n")
 
 
@@ -601,7 +613,8 @@ def find_lacks(document: Document) -> tuple[str, ...]:
     sections = read_sections(normal_newlines(document.body))
     checklist = read_checklist(sections)
     items = checklist.items if checklist.origin == "prevention" else ()
-    title, cause = card.title, re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL)
+    title = card.title
+    cause = re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL)
     vague = _NO_CAUSE.search(cause) is not None and _words(cause) < _LONG_CAUSE
     written = [symptom.casefold() for symptom in card.symptoms if not _is_open(symptom)]
     symptoms = {" ".join(re.findall(r"\w+", symptom)) for symptom in written}

@@ -102,6 +102,10 @@ def read_report(data: bytes, *, name: str) -> Report:
     A report with a document type is refused, because no test runner writes one and its entities
     could fill the memory. Raises InputError.
     """
+    if len(data) > MAX_BYTES:
+        raise InputError(
+            f"{name} has more than {MAX_BYTES:,} bytes; give the report of fewer tests"
+        )
     reader = _Reader()
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -113,14 +117,11 @@ def read_report(data: bytes, *, name: str) -> Report:
         raise _DoctypeError
 
     parser.StartDoctypeDeclHandler = refuse
-    if len(data) > MAX_BYTES:
-        raise InputError(
-            f"{name} has more than {MAX_BYTES:,} bytes; give the report of fewer tests"
-        )
     try:
         parser.Parse(data, True)
     except _DoctypeError:
         raise InputError(f"{name}: a JUnit report has no DOCTYPE; it is refused") from None
+    # ValueError and LookupError: an encoding is unknown or has several bytes for a character.
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise InputError(f"{name} is not XML: {error}; give a JUnit report") from None
     if not reader.is_report:

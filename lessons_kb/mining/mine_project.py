@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import chain
@@ -113,19 +113,39 @@ def find_sources(directory: str, *, everywhere: bool = False) -> list[Source]:
     return sorted(sources, key=lambda source: (source.at, source.path))
 
 
-def read_entries(source: Source) -> Iterator[Entry]:
-    """Yield the entries of a session. Raises StorageError, sqlite3.Error or OSError."""
+def read_entries(source: Source, *, usage: bool = False) -> Iterator[Entry]:
+    """Yield the entries of a session. Raises StorageError, sqlite3.Error or OSError.
+
+    With ``usage``, the requests to the model are entries as well.
+    """
     if source.agent == SPECSTORY:
         text = read_head(source.path, MAX_LINE_BYTES).decode("utf-8", "replace")
         yield from read_export(text, session=os.path.basename(source.path))
     elif source.agent == OPENCODE:
-        yield from _read_opencode(source)
+        yield from _read_opencode(source, usage=usage)
     else:
-        transcript = open_record(source.agent, subagent=_SUBAGENT in source.path)
+        transcript = open_record(source.agent, subagent=is_subagent(source), usage=usage)
         whole = source.path.endswith(".json")
         lines = (line for _number, line in read_byte_lines(source.path))
         yield from transcript.feed([read_head(source.path, MAX_LINE_BYTES)] if whole else lines)
         yield from transcript.finish()
+        yield from transcript.finish_requests()
+
+
+def read_usage(source: Source, kinds: Collection[str]) -> list[Entry]:
+    """Return the entries of some kinds, among them the requests to the model.
+
+    The list is empty if the record cannot be read.
+    """
+    try:
+        return [entry for entry in read_entries(source, usage=True) if entry.kind in kinds]
+    except (OSError, sqlite3.Error, StorageError, ValueError):
+        return []
+
+
+def is_subagent(source: Source) -> bool:
+    """Return whether a record is from a Claude Code subagent."""
+    return _SUBAGENT in source.path
 
 
 def _home(variable: str, *names: str) -> str:
@@ -195,7 +215,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
     ]
 
 
-def _read_opencode(source: Source) -> Iterator[Entry]:
+def _read_opencode(source: Source, *, usage: bool) -> Iterator[Entry]:
     place, _, session = source.path.rpartition("#")
     with contextlib.closing(open_readonly(place)) as db:
         rows = db.execute(
@@ -209,7 +229,7 @@ def _read_opencode(source: Source) -> Iterator[Entry]:
                 data = mapping(json.loads(part))
             except (ValueError, RecursionError):
                 continue
-            yield from read_part(parent, data, cwd=source.cwd)
+            yield from read_part(parent, data, cwd=source.cwd, usage=usage)
 
 
 FORMAT = 2
@@ -354,7 +374,8 @@ def _read_sessions(
             fresh.append((source, stamp))
         else:
             yield from (restore(Sighting, row) for row in rows)
-    done, total = 0, sum(source.size for source, _stamp in fresh)
+    done = 0
+    total = sum(source.size for source, _stamp in fresh)
     jobs = [(source, directory, phrases) for source, _stamp in fresh]
     workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
     results = map_batches(extract, jobs, workers=workers)
@@ -418,7 +439,8 @@ def extract(
 
     Entries outside ``directory`` are ignored, unless it is "".
     """
-    reader, trouble = SessionReader(phrases), ""
+    reader = SessionReader(phrases)
+    trouble = ""
     try:
         for entry in read_entries(source):
             event = _event(entry, source, directory)
@@ -443,7 +465,8 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    is_call, outcome = entry.kind == records.CALL, _OUTCOMES.get(entry.ended, "ok")
+    is_call = entry.kind == records.CALL
+    outcome = _OUTCOMES.get(entry.ended, "ok")
     if is_call and entry.ended == records.FAILED:
         outcome = kind_of_failure(entry.output)
     event = Event(
@@ -472,7 +495,8 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     before, after, path = (_first_value(data, keys) for keys in _CHANGE_KEYS)
     change = ""
     if isinstance(before, str) and isinstance(after, str):
-        old, new = before[:_MAX_CHANGE].splitlines(), after[:_MAX_CHANGE].splitlines()
+        old = before[:_MAX_CHANGE].splitlines()
+        new = after[:_MAX_CHANGE].splitlines()
         change = show_replacement(os.path.basename(str(path or "file")), old, new)
     return replace(first, record={"change": change})
 

@@ -82,7 +82,8 @@ def _documents(text: str, name: str) -> Iterator[Any]:
     """Yield the JSON documents of a text, which may be a single document, one document per line, or
     concatenated pages.
     """
-    decoder, position = json.JSONDecoder(), 0
+    decoder = json.JSONDecoder()
+    position = 0
     text = text.strip()
     while position < len(text):
         try:
@@ -141,7 +142,8 @@ def _walk_thread(data: Mapping[str, Any], request: str, depth: int) -> Iterator[
 
 def _sighting(data: Mapping[str, Any], request: str, *, is_agreed: bool) -> Sighting | None:
     """Return the mistake that a comment names, or None if it does not name a mistake."""
-    position, body = data.get("position"), data["body"]
+    position = data.get("position")
+    body = data["body"]
     place = position if isinstance(position, Mapping) else {}
     path = clean_line(_text(data.get("path") or place.get("new_path")))
     requested = data.get("state") == _REQUESTED

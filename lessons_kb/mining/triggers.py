@@ -88,9 +88,11 @@ def find_failure(events: Sequence[Event], title: str) -> Event | None:
     """Return the failed command that shares the most words with a title. Of equal commands, return
     the latest.
     """
-    failures = [one for one in events if one.kind in RUNS and one.outcome == "exec_error"]
+    failures = [event for event in events if event.kind in RUNS and event.outcome == "exec_error"]
     title_terms = {*analyze(title)}
-    return max(reversed(failures), key=lambda one: _shared_nats([one], title_terms), default=None)
+    return max(
+        reversed(failures), key=lambda event: _shared_nats([event], title_terms), default=None
+    )
 
 
 def _shared_nats(turn: Sequence[Event], title_terms: Collection[str]) -> float:
@@ -448,7 +450,8 @@ def _show_edit(edit: Event) -> str:
     before = edit.record.get("before")
     if not isinstance(before, str) or not before or not edit.targets or "\n@@ " in edit.output:
         return edit.output
-    old, new = before.splitlines(), edit.output.splitlines()
+    old = before.splitlines()
+    new = edit.output.splitlines()
     names = (f"a/{edit.targets[0]}", f"b/{edit.targets[0]}")
     return "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))
 
@@ -468,9 +471,12 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
     others = [trigger for trigger in turn if trigger.kind != RED_GREEN]
     others.sort(key=lambda trigger: TRIGGERS.index(trigger.kind))
     first, *further = tests.values() or [others.pop(0)]
-    said = next((one.quote for one in others if one.kind in (REQUEST, FEEDBACK)), "")
-    ids = (*first.ids, *(name for one in others for name in one.ids))
-    return [replace(first, ids=ids, quote=first.quote or said), *further]
+    quotes = [trigger.quote for trigger in others if trigger.kind in (REQUEST, FEEDBACK)]
+    quote = first.quote or next(iter(quotes), "")
+    ids = list(first.ids)
+    for trigger in others:
+        ids += trigger.ids
+    return [replace(first, ids=tuple(ids), quote=quote), *further]
 
 
 def _find_reason(output: str) -> str:
@@ -656,13 +662,17 @@ class SessionReader:
         }
         complaints = []
         for turn, complaint in self._said:
-            near = [
-                name for name in errors if not {turn, turn - 1}.isdisjoint(self._errors[name].turns)
+            turns = {turn, turn - 1}
+            of_these_turns = [
+                name for name in errors if not turns.isdisjoint(self._errors[name].turns)
             ]
-            if not near:
+            if not of_these_turns:
                 complaints.append(complaint)
                 continue
-            host = max(near, key=lambda name: (self._errors[name].seen, self._errors[name].last))
+            host = max(
+                of_these_turns,
+                key=lambda name: (self._errors[name].seen, self._errors[name].last),
+            )
             signals = dict.fromkeys((*errors[host].signals, *complaint.signals))
             quote = errors[host].quote or complaint.quote
             errors[host] = replace(errors[host], signals=tuple(signals), quote=quote)
@@ -674,7 +684,8 @@ class SessionReader:
         return [*sure[:MAX_SIGHTINGS], *unsure[:MAX_UNSURE]]
 
     def _asked(self, event: Event) -> None:
-        number, text = len(self._turns), event.text[:_PROMPT_CHARS]
+        number = len(self._turns)
+        text = event.text[:_PROMPT_CHARS]
         self._turns.append(_Turn(prompt=text, at=event.at))
         for signature in self._note_errors(text, "", event.at):
             self._errors[signature].typed.add(number)
@@ -714,7 +725,8 @@ class SessionReader:
 
     def _add_said(self, number: int, quote: str, *signals: str) -> None:
         """Add a complaint or an admission of a turn as a sighting."""
-        turn, before = self._turns[number], self._turns[max(number - 1, 0)]
+        turn = self._turns[number]
+        before = self._turns[max(number - 1, 0)]
         said = Sighting(
             session=self._session,
             agent=self._agent,
@@ -732,7 +744,8 @@ class SessionReader:
         self._calls += 1
         if not self._turns:
             self._turns.append(_Turn(prompt="", at=0.0))
-        turn, failed = self._turns[-1], event.outcome in FAILURES
+        turn = self._turns[-1]
+        failed = event.outcome in FAILURES
         if event.kind in ("edit", "create") and not failed:
             self._last_edit = self._calls
             turn.paths |= dict.fromkeys(event.targets)
@@ -740,7 +753,8 @@ class SessionReader:
             change = event.record.get("change")
             if isinstance(change, str) and change:
                 turn.edits = [*turn.edits, change[:_MAX_DIFF]][-6:]
-        is_run, output = event.kind in RUNS, event.output[-_OUTPUT_CHARS:]
+        is_run = event.kind in RUNS
+        output = event.output[-_OUTPUT_CHARS:]
         if is_run and shows("install", event.text.lower()):
             self._forget_absent(event.text)
         may_have_failed = failed or (is_run and event.outcome == "unknown")
@@ -763,7 +777,8 @@ class SessionReader:
         for signature, line in lines.items():
             error = self._errors.get(signature)
             if error is None:
-                excerpt, now = error_excerpt(text, limit=_EXCERPT), self._calls
+                excerpt = error_excerpt(text, limit=_EXCERPT)
+                now = self._calls
                 error = _Error(line=line, excerpt=excerpt, command=command, first=now, began=at)
                 self._errors[signature] = error
             elif self._last_edit > error.last:

@@ -6,7 +6,7 @@ not evidence either, because a card that comes with its fix would be evidence fo
 A session made the mistake of a card if an edit or a command matches a pattern of the card, or if a
 command printed the error of the card or failed its test. It corrected the mistake if, at its end,
 the line is gone or the same command succeeds. It avoided the mistake if it wrote or ran something
-in which the mistake would have been visible.
+in which the mistake would have been visible. A command that only reads shows nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from lessons_kb.model import (
     Evidence,
     Occasion,
 )
-from lessons_kb.postcheck.claims import is_harmless, is_quiet
+from lessons_kb.postcheck.claims import is_act, is_harmless, is_quiet
 from lessons_kb.postcheck.closing_line import read_closings
 from lessons_kb.postcheck.item_states import (
     check_items,
@@ -248,7 +248,7 @@ def note_checked(
     """
     numbers = {card: number for number, card in numbered.items()}
     local = [[root, card, numbers.get(card, 0)] for root, card in cards]
-    journal.events.tell(answer, _CHECKED, [*local, *served])
+    journal.events.set_record(answer, _CHECKED, [*local, *served])
 
 
 def check_answer(
@@ -366,6 +366,8 @@ def read_facts(brain: Brain, card: Card) -> Facts:
     )
 
 
+_WORD, _ESCAPE = re.compile(r"[a-z][\w-]*"), re.compile(r"\\.")
+"""A word of a regular expression that may be a program, and a class of characters."""
 Step = tuple[Event, Evidence]
 
 
@@ -408,9 +410,11 @@ class _Mistakes:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._has_command_patterns = any(
-            rule.pattern.kind == "command" for rule in facts.matcher.rules
-        )
+        sources = [
+            rule.pattern.text for rule in facts.matcher.rules if rule.pattern.kind == "command"
+        ]
+        self._has_command_patterns = bool(sources)
+        self._pattern_words = frozenset(_WORD.findall(_ESCAPE.sub(" ", "\n".join(sources))))
         self._corrected: dict[_Mistake, bool] = {}
         """Occurrence → whether it was corrected since."""
         self._fact_that_would_show = ""
@@ -433,10 +437,11 @@ class _Mistakes:
             self._fact_that_would_show = self._fact_that_would_show or PATTERN_FACT
 
     def see_command(self, command: Command) -> None:
-        """Record the matches in a command."""
+        """Record the matches in a command. A command that only reads avoids no mistake."""
         if not self._has_command_patterns:
             return
-        self._fact_that_would_show = self._fact_that_would_show or PATTERN_FACT
+        if is_act(command, self._pattern_words):
+            self._fact_that_would_show = self._fact_that_would_show or PATTERN_FACT
         for match in self._facts.matcher.find_in_commands(find_run(command.line)):
             self._corrected[_Mistake(PATTERN_FACT, "", match.text)] = False
 
@@ -539,5 +544,5 @@ def settle(brains: Brains, journal: Journal, session: str, *, folder: str) -> No
 def _was_told_before(ledger: Ledger, occasion: Occasion) -> bool:
     """Return whether a session got a lesson that an earlier session had got as well."""
     occasions = [other for other in ledger.find(cards=[occasion.card]) if other.at <= occasion.at]
-    told = [other for other in occasions if other.told != WITHHELD]
-    return occasion in told and any(other.session != occasion.session for other in told)
+    deliveries = [other for other in occasions if other.told != WITHHELD]
+    return occasion in deliveries and any(other.session != occasion.session for other in deliveries)

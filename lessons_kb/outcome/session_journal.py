@@ -80,13 +80,13 @@ class SessionJournal:
             filters["since"], filters["limit"], filters["after"] = None, None, last
             numbered = table.numbered(**filters)
 
-    def count(self, card: str, what: str, *, times: int = 1, at: float | None = None) -> None:
-        """Add to today's count of a card. ``what`` is the name of the count, such as ``addressed``
-        or ``bumped``.
+    def count(self, card: str, counter: str, *, times: int = 1, at: float | None = None) -> None:
+        """Increase a counter of a card for today. Counters are, for example, ``addressed`` and
+        ``bumped``.
 
         Injections are counted automatically. Counts outlive the events.
         """
-        self._file.outcomes.count(card, what, at=time.time() if at is None else at, times=times)
+        self._file.outcomes.count(card, counter, at=time.time() if at is None else at, times=times)
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return tuples (card id, name of the count, ISO day, times) of one card or of all
@@ -129,14 +129,18 @@ def run(
     others. Without a brain, or with a journal that cannot be written, the command runs
     nevertheless. The warning is then one line about this; otherwise it is "".
     """
-    runs, event, number, trouble = None, Event(kind="command"), "", ""
+    runs = None
+    event = Event(kind="command")
+    number = ""
+    trouble = ""
     if brains is not None:
         try:
             event = _make_event(brains, command, session, stage)
             runs = brains.members[0].journal.runs
             number = runs.begin(event)
         except LessonsError as error:
-            runs, trouble = None, str(error)
+            runs = None
+            trouble = str(error)
 
     with contextlib.ExitStack() as unless_it_ends:
         if runs is not None:  # end the run also if it cannot be started or is interrupted
@@ -191,7 +195,8 @@ def _make_event(
     root.
     """
     own_session, agent = session_of()
-    here, line = os.path.realpath(os.getcwd()), shlex.join(command)
+    here = os.path.realpath(os.getcwd())
+    line = shlex.join(command)
     if here != brains.directory:
         inside = here.startswith(brains.directory.rstrip(os.sep) + os.sep)
         folder = os.path.relpath(here, brains.directory) if inside else here

@@ -164,7 +164,9 @@ class Stats:
 
     def _weigh(self, brain: Brain, card: Card) -> Effect:
         others = [other for other in self._brains.members if other is not brain]
-        shared = any(other.read(lambda one: one.catalogue.numbers(card.id)) for other in others)
+        shared = any(
+            other.read(lambda opened: opened.catalogue.numbers(card.id)) for other in others
+        )
         counts = {member: _BrainCounts(member) for member in self._brains.members}
         return counts[brain].weigh(card, _pool(counts.values()), shared=shared)
 
@@ -190,10 +192,13 @@ class _BrainCounts:
         self._selection = {card.id for card in cards} if is_filtered else None
         with contextlib.suppress(StorageError):
             outcomes = brain.journal.outcomes
-            totals, ledger = outcomes.totals(), brain.journal.ledger.find()
+            totals = outcomes.totals()
+            ledger = brain.journal.ledger.find()
             self.sessions = totals.pop(ALL, {}).get(SESSIONS, 0)
-            self._first_day, self._span = outcomes.first_day(), outcomes.span()
-            self.totals, self.occasions = totals, group_by_card(ledger)
+            self._first_day = outcomes.first_day()
+            self._span = outcomes.span()
+            self.totals = totals
+            self.occasions = group_by_card(ledger)
             if self._selection is not None:
                 self.sessions = outcomes.sessions(self._selection)
                 self.totals = _select(self.totals, self._selection)
@@ -217,7 +222,8 @@ class _BrainCounts:
         same id.
         """
         first, last = self._span.get(card.id, (None, None))
-        totals, occasions = self.totals.get(card.id, {}), self.occasions.get(card.id, [])
+        totals = self.totals.get(card.id, {})
+        occasions = self.occasions.get(card.id, [])
         # The file of a card has to be read only if the card was injected without any known outcome.
         has_no_outcome = bool(totals.get(INJECTED)) and not any(map(_has_fact, occasions))
         effect = weigh(
@@ -259,8 +265,8 @@ class _BrainCounts:
         """
         rows: list[tuple[str, str, int]] = []
         for occasions in self.occasions.values():
-            told = [occasion for occasion in occasions if occasion.told != WITHHELD]
-            failed = [occasion for occasion in told if occasion.outcome in FAILED]
+            deliveries = [occasion for occasion in occasions if occasion.told != WITHHELD]
+            failed = [occasion for occasion in deliveries if occasion.outcome in FAILED]
             rows += [(day_of(occasion.at), _FAILED, 1) for occasion in failed]
         return rows
 

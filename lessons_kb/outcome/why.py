@@ -137,9 +137,9 @@ def explain_prompt(
     paths: Sequence[str] = (),
     stage: str | None = None,
 ) -> Why:
-    """Return the lessons that a prompt would get now. Nothing is journalled.
+    """Explain the lessons that a prompt gets at present. Nothing is journalled.
 
-    With a ``session``, the lessons in its context are suppressed, as they would be in that session.
+    With a ``session``, the lessons in the context of this session are suppressed.
     """
     options = RetrievalOptions(session=session, paths=tuple(paths), stage=stage, context=False)
     block = preflight(brains, prompt, options, fresh=True, remember=False)
@@ -150,7 +150,8 @@ def explain_prompt(
     verdicts = _explain_nearest(brains, query, verdicts)
     query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
     for brain, hit in find_lessons(brains, query):
-        name, confidence = shown_name(hit), hit.confidence
+        name = shown_name(hit)
+        confidence = hit.confidence
         if hit.card.status != "active" and confidence >= brain.settings.gate.offer_confidence:
             reason = f"{hit.card.status}; `lessons restore {shell_word(name)}` makes it active"
             verdict = Verdict(id=name, given=False, reason=reason, confidence=confidence)
@@ -333,7 +334,8 @@ def find_withheld_before(brains: Sequence[Brain], since: float) -> tuple[str, tu
     for brain in brains:
         for occasion in brain.hook_journal.ledger.find():
             if occasion.told == WITHHELD and occasion.at > latest:
-                session, latest = occasion.session.partition("/")[0], occasion.at
+                session = occasion.session.partition("/")[0]
+                latest = occasion.at
     return session, _find_withheld(brains, session)
 
 
@@ -393,8 +395,8 @@ def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) 
 
 
 def _find_missing(brains: Brains, query: Query, verdict: Verdict) -> Verdict:
-    """Return a verdict with the missing words that would have made the difference, if a few words
-    would.
+    """Return a verdict with the words that the prompt lacks, if with a few more words of the
+    card's title the card is given.
     """
     found = find_lessons(brains, query)
     same = [(brain, hit.card) for brain, hit in found if shown_name(hit) == verdict.id]
@@ -441,12 +443,14 @@ _LARGEST = 1 << 20
 def find_least_budget(block: Preflight, attempt: Callable[[int], Preflight]) -> int | None:
     """Return the minimum budget, in tokens, for which ``attempt`` returns a lesson.
 
-    Return None unless its budget is the only reason why ``block`` has no lesson. Return 0 if no
-    budget helps, because ``model_context`` is a limit as well. About twenty attempts are made.
+    Return None if ``block`` has a lesson, or if its budget withheld none. Return 0 if even the
+    largest budget gives no lesson, because ``model_context`` is a limit as well. About twenty
+    attempts are made.
     """
     rules = [find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE]
     if block.lessons or "preflight.budget" not in rules:
         return None
     if not attempt(_LARGEST).lessons:
         return 0
+    # A binary search: a budget with a lesson is followed only by budgets with a lesson.
     return bisect_left(range(_LARGEST), True, key=lambda budget: bool(attempt(budget).lessons))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 from lessons_kb.data import read_patterns, read_words
@@ -98,7 +98,9 @@ class Claims:
         return any(wanted in " ".join(command.line.split()) for command in succeeded)
 
     def _refutations(self, sentence: str) -> Iterator[str]:
-        low, commands, edits = sentence.lower(), self._evidence.commands, self._evidence.edits
+        low = sentence.lower()
+        commands = self._evidence.commands
+        edits = self._evidence.edits
         is_tested = phrase("tests ran").search(low) and not phrase("elsewhere").search(sentence)
         if is_tested and self._untested and not self._is_open:
             yield self._untested
@@ -160,6 +162,26 @@ def is_harmless(tool: str) -> bool:
 def is_quiet(command: Command) -> bool:
     """Return whether a command certainly changes nothing, because it only reads or runs tests."""
     return command.tests or not _may_write(command)
+
+
+def is_act(command: Command, named: Collection[str]) -> bool:
+    """Return whether a command does more than read, or runs a program with a ``named`` word.
+
+    ``named`` are the words of patterns. A pattern may be about a program that only reads.
+    """
+    commands = split_commands(command.line)
+    if ">" in command.line or not commands:
+        return True
+    effects = _words("command_effects.txt")
+    for _operator, words in commands:
+        program = posixpath.basename(words[0])
+        name = [program, *words[1:2]] if program == "git" else [program]
+        only_reads = program in effects["reading"]
+        if program == "git":
+            only_reads = effects["reading git"].issuperset(words[1:2] or ("",))
+        if not only_reads or all(word in named for word in name):
+            return True
+    return False
 
 
 def _named_programs(sentence: str) -> Iterator[str]:

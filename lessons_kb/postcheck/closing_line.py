@@ -51,7 +51,8 @@ def read_closings(
     lines = (line[0] for line in _CLOSING_LINE.finditer(answer))
     matches = chain.from_iterable(map(_CLOSING.finditer, lines))
     for match in islice(matches, MAX_CLOSINGS):
-        card, place = cards.get(int(match[1]), ""), int(match[2])
+        card = cards.get(int(match[1]), "")
+        place = int(match[2])
         items = checklists.get(card, ())
         if not 1 <= place <= len(items):
             continue

@@ -156,8 +156,9 @@ def _find_files(text: str) -> list[str]:
 
 def _holds_in_order(words: Sequence[str], asked: Sequence[str]) -> bool:
     """Return whether a command line contains the words of a command in their order."""
+    # With an iterator, ``in`` continues after the last match.
     rest = iter([word.strip("\"'();&|") for word in words])
-    return all(any(word == one for one in rest) for word in _without_placeholders(asked))
+    return all(word in rest for word in _without_placeholders(asked))
 
 
 def _without_placeholders(words: Collection[str]) -> list[str]:

@@ -176,8 +176,8 @@ def check_items(
     evidence refutes. It is *denied* by a sentence of the answer. It is *shown* by a match of its
     ``shown-by`` pattern, or by an edit, a command or a sentence that contains enough of its words,
     those for the action among them. If the evidence is complete, a sentence also needs support by
-    an edit or a command. Conditions, statements and items without a searchable word are left out,
-    and so are the items of conditional cards. The title stands for a card with a match in
+    an edit or a command. Conditions, statements, items without a searchable word and the items of
+    conditional cards are left out. The title stands for a card with a match in
     ``detected`` if no item of the card can be contradicted by a line of source. ``terms`` of an
     item that is not shown are its words that occur nowhere in the answer and the evidence.
     ``closings`` maps (card id, item) to a statement; the cited file must have been changed, or the
@@ -344,9 +344,9 @@ class _Place:
         return _Verdict(SHOWN, self.lines[best].strip(), _locate(self.where, self.numbers, best))
 
 
-def _locate(where: str, numbers: Sequence[int], place: int) -> str:
+def _locate(path: str, numbers: Sequence[int], index: int) -> str:
     """Return ``path:line`` if the line number is available, or else the path."""
-    return f"{where}:{numbers[place]}" if where and place < len(numbers) else where
+    return f"{path}:{numbers[index]}" if path and index < len(numbers) else path
 
 
 def _chunks(
@@ -375,7 +375,9 @@ class _Scene:
         answer = answer[:MAX_ANSWER]
         # A block quote was written by somebody else.
         prose = re.sub(_BLOCK_QUOTE, "", re.sub(_FENCE, "", answer))
-        self._told = [(one, frozenset(analyze(one))) for one in split_sentences(prose)]
+        self._told = [
+            (sentence, frozenset(analyze(sentence))) for sentence in split_sentences(prose)
+        ]
         about = frozenset[str]().union(*(item.terms for item in sought))
         self._denials = find_denials(self._told, about)
         fences = (fence[0].strip("\n") for fence in re.finditer(_FENCE, answer))
@@ -403,24 +405,31 @@ class _Scene:
         )
 
     def judge(self, item: _Item, closing: Closing | None) -> _Verdict:
-        """Return the state of an item. More certain signs take precedence."""
+        """Return the state of an item. More certain signs take precedence.
+
+        A weak denial and a sign that the item was done cancel each other out, and the item stays
+        open.
+        """
         match = self._find_pattern(item.pattern) if item.pattern else None
         if match:
             return match
         if closing:
             return self._verify(closing, item)
         shown = self._find_done(item) or self._find_told(item)
-        near, denial = self._find_denial(item)
-        if denial and (shown is None or near >= SURE_FROM):
+        closeness, denial = self._find_denial(item)
+        if denial and (shown is None or closeness >= SURE_FROM):
             return _Verdict(DENIED, denial.sentence, ANSWER)
         if not denial:
             verdict = self._find_contradiction(item) or shown
             if verdict:
                 return verdict
-        nearest = max(self._told, key=lambda one: share(item.terms, one[1]), default=None)
-        if nearest is None or item.terms.isdisjoint(nearest[1]):
+        nearest = max(self._told, key=lambda pair: share(item.terms, pair[1]), default=None)
+        if nearest is None:
             return _Verdict(OPEN)
-        return _Verdict(OPEN, nearest[0], ANSWER)
+        sentence, terms = nearest
+        if item.terms.isdisjoint(terms):
+            return _Verdict(OPEN)
+        return _Verdict(OPEN, sentence, ANSWER)
 
     def _find_pattern(self, pattern: str) -> _Verdict | None:
         """Return the line, file or command that an item's ``shown-by`` pattern matches.
@@ -450,12 +459,16 @@ class _Scene:
         claimed = _Verdict(CLAIMED, closing.line, ANSWER)
         if closing.state == NOT_NEEDED:
             return claimed
-        happened, reason, where = False, self._claims.refute_done(item.text), COMMAND
+        happened = False
+        reason = self._claims.refute_done(item.text)
+        where = COMMAND
         if not reason and closing.path:
-            happened, reason = self._claims.touches(closing.path), NOT_CHANGED
+            happened = self._claims.touches(closing.path)
+            reason = NOT_CHANGED
             where = _locate(closing.path, (closing.number,) if closing.number else (), 0)
         elif not reason and closing.command:
-            happened, reason = self._claims.ran(closing.command), NOT_RUN
+            happened = self._claims.ran(closing.command)
+            reason = NOT_RUN
         if happened:  # an edited file does not show that a command ran
             ran = where == COMMAND or not phrase("asks to run").search(item.text)
             return _Verdict(SHOWN, closing.command or closing.line, where) if ran else claimed
@@ -511,22 +524,22 @@ class _Scene:
         return any(share(item.terms, place.terms) >= SUPPORTED_FROM for place in places)
 
     def _find_denial(self, item: _Item) -> tuple[float, Denial | None]:
-        """Return the clause that denies an item, with its score, or (0, None) if there is none.
+        """Return the clause that denies an item, with its closeness, or (0, None) without one.
 
         An item that forbids something can only be put off, because the item requests that it is not
         done.
         """
-        near: list[tuple[float, Denial | None]] = []
+        close: list[tuple[float, Denial | None]] = []
         for denial in self._denials:
             is_own = denial.cue and denial.cue in item.text.lower()
             if is_own or (denial.kind != PUT_OFF and item.forbids):
                 continue
             part = share(item.terms, denial.terms)
-            about = part + share(denial.topic, item.terms)
+            closeness = part + share(denial.topic, item.terms)
             least = ABSENT_FROM if denial.kind == ABSENT else DENIED_FROM
-            if part >= least and about >= NEAR_FROM:
-                near.append((about, denial))
-        return max(near, key=lambda entry: entry[0], default=(0.0, None))
+            if part >= least and closeness >= NEAR_FROM:
+                close.append((closeness, denial))
+        return max(close, key=lambda entry: entry[0], default=(0.0, None))
 
     def _find_contradiction(self, item: _Item) -> _Verdict | None:
         """Return a verdict with the first sentence about an item whose claim is refuted.
@@ -559,8 +572,8 @@ def _cut(evidence: Evidence) -> Evidence:
         left -= len(text)
         return text
 
-    edits = (replace(one, text=cut(one.text), before=cut(one.before)) for one in evidence.edits)
-    commands = (replace(one, line=cut(one.line)) for one in evidence.commands)
+    edits = (replace(edit, text=cut(edit.text), before=cut(edit.before)) for edit in evidence.edits)
+    commands = (replace(command, line=cut(command.line)) for command in evidence.commands)
     return replace(evidence, edits=tuple(edits), commands=tuple(commands))
 
 

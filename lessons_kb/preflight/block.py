@@ -89,12 +89,12 @@ def pack(
     ``frequencies`` (document frequency of the query's terms) and ``size`` (documents in the brain)
     decide which parts of a shortened card or a note are included. ``max_chars`` is a second limit,
     in characters. ``in_context`` has the `shown_name` of each lesson that the session already has.
-    Such a lesson still counts towards ``max_lessons``; otherwise a repeated prompt would bring
-    weaker and weaker lessons. ``closings`` is the request that the agent close each item. With it,
+    Such a lesson still counts towards ``max_lessons``; otherwise each repetition of a prompt brings
+    weaker lessons. ``closings`` is the request that the agent close each item. With it,
     items have numbers: ``L1.2`` is the second item of the first lesson's checklist. A note can be
     given again, because each prompt gets its own excerpt. Unless ``alone`` is true, a note is given
     only beside a lesson. ``sources`` returns the names of the files from which a lesson was
-    imported; such a file is not given as a note, because it would repeat the lesson.
+    imported; such a file is not given as a note, because it repeats the lesson.
     """
     weigh = cache(lambda: weigh_terms(query, frequencies, size))  # most blocks shorten no text
     block = _Block(settings, lru_cache(maxsize=2)(counter), max_chars, weigh, closings)
@@ -226,7 +226,7 @@ class _Block:
             if not place:
                 remaining.append(hit)
                 continue
-            if reason := offers.held(hit):
+            if reason := offers.why_not_now(hit):
                 remaining.append(replace(hit, reason=reason))
                 continue
             lines = [*shown, format_offer(hit, place, titled=offers.titled)]

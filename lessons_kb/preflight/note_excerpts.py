@@ -159,7 +159,8 @@ def _cut(lines: list[str], limit: int) -> list[str]:
         fence = after
     if not all(re.match(_HEADING, line) for line in fitting):
         return [*fitting, fence, GAP] if fence else [*fitting, GAP]
-    next_line, beginning = lines[len(fitting)], ""
+    next_line = lines[len(fitting)]
+    beginning = ""
     if not fence and not re.match(_FENCE, next_line):
         left = limit - _length([*fitting, GAP])
         for longer in accumulate(split_sentences(next_line), "{} {}".format):

@@ -52,7 +52,7 @@ class Offers:
     """The lowest confidence of an offer, whatever the settings of its brain."""
     place: Callable[[Hit], str] = shown_name
     """Returns the file for the agent to open, or "" if the agent cannot open it."""
-    held: Callable[[Hit], str] = lambda _hit: ""
+    why_not_now: Callable[[Hit], str] = lambda _hit: ""
     """Returns why a card is not offered now, or "" if it can be offered."""
     titled: bool = False
     """Whether the session already has the titles of all cards, so that their files are enough."""
@@ -67,13 +67,13 @@ def is_possible(hit: Hit, offers: Offers) -> bool:
     return hit.confidence >= least and not hit.reason.startswith(_ON_PURPOSE)
 
 
-def format_offer(hit: Hit, place: str, *, titled: bool) -> str:
+def format_offer(hit: Hit, file: str, *, titled: bool) -> str:
     """Return the line of one offer, with the file to open, and the title unless the session has
     it.
     """
     if titled:
-        return place
-    return f"{place}: {shorten(safe_line(hit.card.title), _MAX_TITLE)}"
+        return file
+    return f"{file}: {shorten(safe_line(hit.card.title), _MAX_TITLE)}"
 
 
 def format_offers(lines: Sequence[str], *, titled: bool, beside_lessons: bool) -> list[str]:

@@ -92,7 +92,8 @@ def run_git(
     The output is cut at ``limit`` bytes, or at MAX_BYTES if it is 0. Raises GitError if git takes
     longer than ``seconds``, or than is usual for the command if that is 0.
     """
-    git, limit = find_git(), limit or MAX_BYTES
+    git = find_git()
+    limit = limit or MAX_BYTES
     for folder in _upwards(cwd):
         for name in sorted(_OPTIONS["read"]):
             path = os.path.join(folder, name)
@@ -280,7 +281,7 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     Paths are POSIX and relative to git's top folder. With ``paths``, only these files and files in
     these folders are listed. Raises GitError without git or a repository.
     """
-    find_git(", or name the files")
+    find_git(", or name the files")  # raises GitError
     inside = [f":(top,literal){path}" for path in paths]
     names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
     output = Repository(cwd).ask(*names, *inside)
@@ -328,7 +329,7 @@ def read_diff(
     configuration runs, and no network is used. Raises GitError without git, a repository or such a
     revision.
     """
-    find_git(", or leave out --diff")
+    find_git(", or leave out --diff")  # raises GitError
     if not os.path.isdir(cwd):
         raise GitError(f"{cwd!r} is not a folder; give a folder inside a git repository")
     if revision is not None and (not revision.strip() or revision.startswith("-")):
@@ -403,7 +404,8 @@ def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:
         end = output.find(b"\0", at)
         status = output[at:end].rpartition(b" ")[2]
         for _ in range(2 if status[:1] in b"RC" else 1):
-            at, end = end + 1, output.find(b"\0", end + 1)
+            at = end + 1
+            end = output.find(b"\0", end + 1)
             if end < 0:
                 return names, b""
             names.append(output[at:end])
@@ -477,7 +479,8 @@ class Branch(Repository):
         It is the branch's last commit, or HEAD if the branch does not exist or was completely
         merged. Raises GitError in a repository without commits.
         """
-        head, tip = self.head(), self.tip()
+        head = self.head()
+        tip = self.tip()
         return head if not tip or self.leads(tip) else tip
 
     def find_entry(self, commit: str, path: str) -> tuple[str, str] | None:
@@ -507,7 +510,8 @@ class Branch(Repository):
 
         Only files below ``folder`` are listed. If it is "", all files are listed.
         """
-        head, tip = self.head(), self.tip()
+        head = self.head()
+        tip = self.tip()
         if not tip:
             return []
         done = self.run("merge-base", head, tip)
@@ -538,7 +542,7 @@ class Branch(Repository):
 
     def check_writable(self) -> None:
         """Raise GitError or InputError if no commit can be made on the branch now."""
-        self.is_checked_out()
+        self.is_checked_out()  # raises InputError if another work tree has the branch
         self.start()
         common = os.fsdecode(self.ask("rev-parse", "--git-common-dir").rstrip(b"\n"))
         for name in ("objects", "refs/heads"):
@@ -566,7 +570,8 @@ class Branch(Repository):
             people[f"GIT_{role}_EMAIL"] = author.email
         text = message.replace("\0", "")[:_MESSAGE_CHARS]
         for number in range(_TRIES):
-            old, start = self.tip(), self.start()
+            old = self.tip()
+            start = self.start()
             with tempfile.TemporaryDirectory() as folder:
                 index = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
                 self.ask("read-tree", start, **index)
@@ -680,7 +685,9 @@ def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Itera
     out. After 500 such commits in a row, nothing more is yielded. Raises GitError if no content is
     available.
     """
-    repository, gaps, is_read = Repository(cwd), 0, False
+    repository = Repository(cwd)
+    gaps = 0
+    is_read = False
     form = (*_PATCHES, f"--unified={context}")
 
     def read_batch(batch: Sequence[str]) -> Done:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
@@ -12,15 +13,29 @@ from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, parse_name_chan
 
 _MAX_BYTES = 400_000_000
 """The size limit of a history of names: 100,000 commits of a large project."""
-_RENAMES = ("--find-renames", "-l1000")
-"""Options that decide which changes are renames, regardless of the user's configuration."""
-_FORM = (
-    *("log", "--topo-order", "--name-status", *_RENAMES, "-z", "--no-show-signature"),
-    *("--no-notes", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
-    f"--format=tformat:{HEAD_MARK}%H %cs",
+_NAMES = (
+    *("log", "--name-status", "-z", "--no-show-signature", "--no-notes", "--no-ext-diff"),
+    *("--no-textconv", "--ignore-submodules=all", f"--format=tformat:{HEAD_MARK}%H %cs"),
 )
-_WORD = re.compile(rb"[\w$\x80-\xff]+")
-_NO_MARKDOWN = [f":(exclude,top,icase)*{suffix}" for suffix in (".md", ".markdown", ".mdx")]
+_RENAMES = ("--find-renames", "-l1000", "--diff-filter=R")
+"""Options that decide which changes are renames, regardless of the user's configuration."""
+_IN_WORD = re.compile(rb"[\w$\x80-\xff]")
+_ALL_BYTES = [bytes([number]) for number in range(256)]
+_SPACED = b"".join(byte if _IN_WORD.match(byte) else b" " for byte in _ALL_BYTES)
+"""A table for ``bytes.translate``, which replaces what is not in a word by spaces."""
+_CHUNK = 1 << 20
+"""The number of bytes that are split into words at once."""
+_MARKDOWN = (b".md", b".markdown", b".mdx")
+_NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
+_EMPTY_BLOBS = (
+    b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
+"""The hashes of an empty file, in SHA-1 and in SHA-256."""
+_BINARY_BYTES = 8000
+"""The number of bytes in which git looks for a zero, which only a binary file has."""
+_BATCH, _OBJECTS = 20, 1000
+"""The numbers of commits and of objects that are requested from git at once."""
 
 
 class CommitLine(NamedTuple):
@@ -59,13 +74,32 @@ def is_ancestor(top: str, commit: str) -> bool:
 def read_name_changes(top: str, *, after: str = "") -> list[NamedCommit]:
     """Return the commits of HEAD, without merges, that ``after`` does not contain, oldest first.
 
-    Raises GitError if git fails, as in a clone whose files were left out.
+    A renamed file is listed as removed and added, because git compares contents to find renames,
+    which takes longer than everything else. ``read_renames`` does this for single commits. Raises
+    GitError if git fails.
     """
     span = f"{after}..HEAD" if after else "HEAD"
-    done = run_git(top, *_FORM, "--end-of-options", span, limit=_MAX_BYTES)
+    form = (*_NAMES, "--topo-order", "--no-renames")
+    done = run_git(top, *form, "--end-of-options", span, limit=_MAX_BYTES)
     if done.code or done.truncated:
         raise GitError(explain(done.error, top))
     return list(parse_name_changes(done.output))[::-1]
+
+
+def read_renames(top: str, commits: Iterable[str]) -> dict[str, Mapping[str, str]]:
+    """Return the files that each commit renamed, as a mapping from the old to the new path.
+
+    Raises GitError if git fails, as in a clone whose contents of files were left out.
+    """
+    form = (*_NAMES, *_RENAMES, "--no-walk=unsorted", "--stdin")
+    renames: dict[str, Mapping[str, str]] = {commit: {} for commit in commits}
+    stdin = "\n".join(renames).encode()
+    done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    for commit in parse_name_changes(done.output):
+        renames[commit.id] = {change.path: change.target for change in commit.changes}
+    return renames
 
 
 def list_head(top: str) -> frozenset[str]:
@@ -76,19 +110,38 @@ def list_head(top: str) -> frozenset[str]:
     return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
 
 
-def find_copies(top: str, commit: str, path: str) -> list[str]:
+def find_copies(top: str, removals: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
     """Return the files of a commit with the content of a file that the commit removed.
 
-    git reports a rename for only one of several equal files. An empty file has no copies.
+    A removal is a commit and a path. git reports a rename for only one of several equal files. An
+    empty file has no copies. Raises GitError.
     """
-    blob = run_git(top, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^:{path}")
-    name = decode(blob.output).strip()
-    if blob.code or not name or not int(run_git(top, "cat-file", "-s", name).output or b"0"):
-        return []
-    done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
-    entries = done.output.decode("utf-8", "surrogateescape").split("\0")
-    pairs = (entry.partition("\t") for entry in entries)
-    return [copied for facts, _, copied in pairs if facts.endswith(name)]
+    copies: dict[tuple[str, str], list[str]] = {removal: [] for removal in removals}
+    blobs: dict[str, dict[bytes, list[tuple[str, str]]]] = {}
+    wanted = list(copies)
+    for (commit, path), blob in zip(wanted, _find_blobs(top, wanted), strict=True):
+        if blob and blob not in _EMPTY_BLOBS:
+            blobs.setdefault(commit, {}).setdefault(blob, []).append((commit, path))
+    for commit, removed in blobs.items():
+        done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
+        for entry in done.output.split(b"\0"):
+            facts, _, copied = entry.partition(b"\t")
+            for removal in removed.get(facts.rpartition(b" ")[2], ()):
+                copies[removal].append(copied.decode("utf-8", "surrogateescape"))
+    return copies
+
+
+def _find_blobs(top: str, removals: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+    """Yield the hash of each removed file in the parent of its commit; b"" if there is none."""
+    names = "\n".join(f"{commit}^:{path}".replace("\n", "?") for commit, path in removals)
+    stdin = names.encode("utf-8", "surrogateescape") + b"\n"
+    form = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
+    done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    for line in done.output.split(b"\n")[:-1]:
+        name, _, kind = line.rpartition(b" ")
+        yield name if kind == b"blob" else b""
 
 
 def find_words(
@@ -108,8 +161,102 @@ def find_words(
     if done.code not in (0, 1) or done.truncated:  # 1: there is no line
         raise GitError(explain(done.error, top))
     wanted = {word.encode("utf-8", "surrogateescape"): word for word in words}
-    present = wanted.keys() & set(_WORD.findall(done.output))
-    return frozenset(wanted[word] for word in present)
+    return frozenset(wanted[word] for word in _pick_words(done.output, wanted.keys()))
+
+
+def _pick_words(content: bytes, wanted: AbstractSet[bytes]) -> set[bytes]:
+    """Return the wanted words that occur in a text."""
+    plain = content.translate(_SPACED)
+    present: set[bytes] = set()
+    start = 0
+    while start < len(plain):
+        end = plain.find(b" ", start + _CHUNK)
+        end = len(plain) if end < 0 else end
+        present |= wanted & set(plain[start:end].split())
+        start = end
+    return present
+
+
+def find_differing_words(
+    top: str, words: Mapping[str, Iterable[str]], excluded: Iterable[str], *, base: str
+) -> dict[str, frozenset[str]]:
+    """Return the words of each commit that occur in files which ``base`` lacks or has in another
+    version. Otherwise, this is like ``find_words``.
+
+    ``words`` is grouped by commit. Each version of a file is read once. Raises GitError.
+    """
+    wanted = {
+        commit: {word.encode("utf-8", "surrogateescape"): word for word in own}
+        for commit, own in words.items()
+    }
+    places: dict[bytes, set[str]] = {}
+    for commit, blob in _list_other_blobs(top, base, list(words), tuple(excluded)):
+        places.setdefault(blob, set()).add(commit)
+    present: dict[str, set[str]] = {commit: set() for commit in words}
+    all_wanted = {word for own in wanted.values() for word in own}
+    for blob, content in zip(places, read_objects(top, list(places)), strict=True):
+        if b"\0" in content[:_BINARY_BYTES]:
+            continue
+        occurring = _pick_words(content, all_wanted)
+        for commit in places[blob] if occurring else ():
+            present[commit].update(
+                wanted[commit][word] for word in occurring & wanted[commit].keys()
+            )
+    return {commit: frozenset(own) for commit, own in present.items()}
+
+
+def _list_other_blobs(
+    top: str, base: str, commits: Sequence[str], excluded: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of commits that ``base`` lacks or has in another version: commit and blob.
+
+    Markdown files, and files in the folders ``excluded``, are left out.
+    """
+    form = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+    folders = tuple(f"{folder}/".encode("utf-8", "surrogateescape") for folder in excluded)
+    for begin in range(0, len(commits), _BATCH):
+        batch = commits[begin : begin + _BATCH]
+        # In this form, git compares a commit with ``base`` in place of its parent.
+        stdin = "".join(f"{commit} {base}\n" for commit in batch).encode()
+        done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+        if done.code or done.truncated:
+            raise GitError(explain(done.error, top))
+        commit = ""
+        tokens = iter(done.output.split(b"\0"))
+        for token in tokens:
+            if not token.startswith(b":"):
+                commit = token.decode().strip()
+                continue
+            path = next(tokens)
+            _old_mode, mode, _old_blob, blob, status = token.split(b" ")
+            is_markdown = path.lower().endswith(_MARKDOWN)
+            is_file = mode.startswith(b"100") and status != b"D"
+            if is_file and not is_markdown and not path.startswith(folders):
+                yield commit, blob
+
+
+def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the content of each object, given by its hash or as COMMIT:PATH.
+
+    A missing object is b"". Raises GitError.
+    """
+    for begin in range(0, len(names), _OBJECTS):
+        stdin = b"".join(
+            name.replace(b"\n", b"?") + b"\n" for name in names[begin : begin + _OBJECTS]
+        )
+        done = run_git(top, "cat-file", "--batch", stdin=stdin, limit=_MAX_BYTES)
+        if done.code or done.truncated:
+            raise GitError(explain(done.error, top))
+        output, place = done.output, 0
+        while place < len(output):
+            end = output.index(b"\n", place)
+            size = output[place:end].rpartition(b" ")[2]
+            place = end + 1
+            if size.isdigit():  # a missing object has the word "missing" in place of its size
+                yield output[place : place + int(size)]
+                place += int(size) + 1
+            else:
+                yield b""
 
 
 def find_last_removal(top: str, word: str, *, after: str) -> str:

@@ -58,7 +58,8 @@ def _find_tool_installer() -> str:
 
 def _find_installer() -> str:
     """Return the command that installs into this environment."""
-    python, by_uv = shlex.quote(sys.executable), False
+    python = shlex.quote(sys.executable)
+    by_uv = False
     made = os.path.join(sys.prefix, "pyvenv.cfg")
     with contextlib.suppress(OSError, ValueError), open(made, encoding="utf-8") as file:
         by_uv = any(line.partition("=")[0].strip() == "uv" for line in file)
@@ -79,7 +80,8 @@ def _find_requirement(extra: str) -> tuple[bool, str]:
         url = origin["url"] if isinstance(origin.get("url"), str) else ""
         vcs = (origin.get("vcs_info") or {}).get("vcs")
         editable = url.startswith("file:") and bool((origin.get("dir_info") or {}).get("editable"))
-    with_extra, source = f"[{extra}]" if extra else "", f"{vcs}+{url}" if vcs else url
+    with_extra = f"[{extra}]" if extra else ""
+    source = f"{vcs}+{url}" if vcs else url
     if url.startswith("file:"):
         source = unquote(urlsplit(url).path).removeprefix("/" if os.name == "nt" else "")
     elif "://" in source:

@@ -7,6 +7,7 @@ import glob
 import os
 import signal
 import subprocess
+from typing import NamedTuple
 
 _TASKKILL_SECONDS = 10.0
 
@@ -16,15 +17,24 @@ STOP = getattr(signal, "SIGTERM", 15)
 KILL = getattr(signal, "SIGKILL", STOP)
 
 
-def list_living() -> list[tuple[int, int, int, int]]:
-    """Return (process, parent, group, session) for all living processes, or [] without /proc."""
+class LivingProcess(NamedTuple):
+    """The ids of a process, of its parent, of its process group and of its session."""
+
+    id: int
+    parent: int
+    group: int
+    session: int
+
+
+def list_living() -> list[LivingProcess]:
+    """Return all processes that have not ended, or [] without /proc."""
     processes = []
     for path in glob.glob("/proc/[0-9]*/stat"):
         with contextlib.suppress(OSError), open(path, "rb") as file:
             state, *numbers = file.read().rpartition(b")")[2].split()[:4]
             if state not in _DEAD:
-                parent, group, session = map(int, numbers)
-                processes.append((int(path.split("/")[2]), parent, group, session))
+                process = int(path.split("/")[2])
+                processes.append(LivingProcess(process, *map(int, numbers)))
     return processes
 
 
@@ -41,4 +51,4 @@ def end_tree(process: int) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(member, number)
             if number != KILL:
-                tree += [child for child, parent, _, _ in list_living() if parent == member]
+                tree += [process.id for process in list_living() if process.parent == member]

@@ -186,7 +186,8 @@ def map_batches(
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    context, ended = multiprocessing.get_context("spawn"), partial(os._exit, 1)
+    context = multiprocessing.get_context("spawn")
+    ended = partial(os._exit, 1)
     begin = partial(watch_parent, ended)  # a parent that was killed cannot stop its workers
     with ProcessPoolExecutor(min(workers, len(jobs)), context, begin) as pool:
         waiting = iter(jobs)

@@ -34,24 +34,28 @@ def start_session(command: list[str], **options: Any) -> Any:
 
 
 def signal_session(session: int, number: int) -> None:
-    """Send a signal to every process of a session. Processes that have ended are ignored."""
+    """Send a signal to every process of a session. Processes that have ended, or that belong to
+    another user, are ignored.
+
+    On Windows, the process tree is killed whatever the signal.
+    """
     if os.name == "nt":
         end_tree(session)
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, number)
     # Some programs, such as timeout(1), move to a process group of their own.
-    for process, _parent, group, its in list_living():
-        if its == session != group:
+    for process in list_living():
+        if process.session == session and process.group != session:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(process, number)
+                os.kill(process.id, number)
 
 
 def is_alive(session: int) -> bool:
     """Return whether a process of the session still runs. The result is False on systems without
     /proc.
     """
-    return any(its == session for _process, _parent, _group, its in list_living())
+    return any(process.session == session for process in list_living())
 
 
 STDOUT, STDERR = 1, 2
@@ -149,7 +153,8 @@ def run_captured(
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             why = "command not found" if missing else (error.strerror or str(error))
-            message, code = f"{command[0]}: {why}", NOT_FOUND if missing else NOT_STARTED
+            message = f"{command[0]}: {why}"
+            code = NOT_FOUND if missing else NOT_STARTED
             seconds = time.monotonic() - began
             return Ended(FAILED, code, seconds, f"{message}\n", message)
         finally:
@@ -280,7 +285,8 @@ class _CapturedRun:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.child.wait(_POLL_SECONDS)
         # Copy the output from before the end. Descendants that still run could write for ever.
-        most, self._last = self._heard + _MOST_LEFT_BYTES, time.monotonic()
+        most = self._heard + _MOST_LEFT_BYTES
+        self._last = time.monotonic()
         while any(reader.is_alive() for reader in self._readers) and self._heard <= most:
             if not self._writing and time.monotonic() - self._last > _QUIET_SECONDS:
                 break

@@ -79,16 +79,18 @@ def measure_background(terms: Sequence[str]) -> float:
     """
     by_term, information = read_background()
     passages = (max(len(terms), 1) / PASSAGE) ** SPREAD
-    shared, told = [0.0] * len(information), [0.0] * len(information)
+    shared = [0.0] * len(information)
+    nats_of_prompt = [0.0] * len(information)
+    background_terms = [by_term[term] for term in by_term.keys() & set(terms)]
     # The most common term comes first. As in `fade`, each term counts less than the next rarer
     # term.
-    for held in sorted((by_term[term] for term in by_term.keys() & set(terms)), reverse=True):
-        nats, anywhere = -log(-expm1(log1p(-held.share) * passages)), held.nats
-        for prompt in held.prompts:
-            shared[prompt] = shared[prompt] * FADING + nats
-            told[prompt] += anywhere
-    drawn = NONE
-    for prompt, nats in enumerate(told):
+    for term in sorted(background_terms, reverse=True):
+        nats_in_card = -log(-expm1(log1p(-term.share) * passages))
+        for prompt in term.prompts:
+            shared[prompt] = shared[prompt] * FADING + nats_in_card
+            nats_of_prompt[prompt] += term.nats
+    matches = NONE
+    for prompt, nats in enumerate(nats_of_prompt):
         if nats >= LEAST:
             answered = nats / information[prompt]
             odds = (
@@ -96,8 +98,8 @@ def measure_background(terms: Sequence[str]) -> float:
                 + SURPRISE * shared[prompt]
                 + (LACKING * (ENOUGH - nats) if nats < ENOUGH else 0)
             )
-            drawn += 1 / (1 + exp(-odds))
-    return round(log(drawn), 3)
+            matches += 1 / (1 + exp(-odds))
+    return round(log(matches), 3)
 
 
 @lru_cache(maxsize=10_000)
@@ -156,7 +158,7 @@ def _background_text() -> tuple[str, int]:
     return f" {'  '.join(lines)} ", len(lines)
 
 
-class HeldTerm(NamedTuple):
+class BackgroundTerm(NamedTuple):
     """One term of the background, ordered from the rarest to the most common."""
 
     share: float
@@ -167,7 +169,7 @@ class HeldTerm(NamedTuple):
 
 
 @cache
-def read_background() -> tuple[dict[str, HeldTerm], list[float]]:
+def read_background() -> tuple[dict[str, BackgroundTerm], list[float]]:
     """Return a mapping from each term to its data, and the sum of the nats of each prompt's
     terms.
     """
@@ -176,11 +178,14 @@ def read_background() -> tuple[dict[str, HeldTerm], list[float]]:
     for number, terms in enumerate(prompts):
         for term in terms:
             by_term[term].append(number)
-    held = {}
+    background_terms = {}
     for term, numbers in by_term.items():
         share = share_of(term)
-        held[term] = HeldTerm(share=share, nats=-log(share), prompts=tuple(numbers))
-    return held, [sum(held[term].nats for term in terms) or 1.0 for terms in prompts]
+        background_terms[term] = BackgroundTerm(
+            share=share, nats=-log(share), prompts=tuple(numbers)
+        )
+    sums = [sum(background_terms[term].nats for term in terms) for terms in prompts]
+    return background_terms, [nats or 1.0 for nats in sums]
 
 
 _LONGEST = 4_000
@@ -224,14 +229,16 @@ def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
     words = _read_words(text)
     script = find_script(words)
     if script in BIGRAM_SCRIPTS:
-        pairs = [one for one in terms if not one.isascii() and get_share(one) is None]
-        return {one: max(share_of_background(one, script), _LEAST_PAIR) for one in pairs}
-    plain = {one for word in _find_unknown(words) for one in analyze(word)}
-    return {
-        one: max(exp(-_STEEPNESS * (len(one) - 1)), _LEAST_SHARE)
-        for one in terms
-        if one in plain and (len(one) <= _SHORT or get_share(one) is None)
-    }
+        pairs = [term for term in terms if not term.isascii() and get_share(term) is None]
+        return {pair: max(share_of_background(pair, script), _LEAST_PAIR) for pair in pairs}
+    plain: set[str] = set()
+    for word in _find_unknown(words):
+        plain.update(analyze(word))
+    shares = {}
+    for term in terms:
+        if term in plain and (len(term) <= _SHORT or get_share(term) is None):
+            shares[term] = max(exp(-_STEEPNESS * (len(term) - 1)), _LEAST_SHARE)
+    return shares
 
 
 @lru_cache(maxsize=10_000)

@@ -60,10 +60,11 @@ def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.
     of the code names that the change shares with this card and few others. ``first`` is True if no
     card ranks above this one.
     """
-    told = nats + _earlier(at_prompt)
-    if told < AFTER_PROMPT.least_names or confidence <= 0:
+    evidence = nats + _earlier(at_prompt)
+    if evidence < AFTER_PROMPT.least_names or confidence <= 0:
         return False
-    return _log_odds(confidence) + told >= (AFTER_PROMPT.first if first else AFTER_PROMPT.further)
+    least = AFTER_PROMPT.first if first else AFTER_PROMPT.further
+    return _log_odds(confidence) + evidence >= least
 
 
 def is_named(card: Card, terms: Collection[str]) -> bool:
@@ -133,7 +134,9 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     judged = []
     weighings: list[_Weighed] = []
     for hit in hits:
-        card, query, protects = hit.card, listed, protects_file(hit)
+        card = hit.card
+        query = listed
+        protects = protects_file(hit)
         if evidence.guessed:
             texts = (card.title, card.why, *card.symptoms, *card.checklist)
             query = listed if is_known_language(texts) else guessing
@@ -276,18 +279,18 @@ def _weigh(
 ) -> _Weighed:
     """Return the confidence in a hit, for its best window or for the whole query."""
     card, evidence = hit.card.id, query.evidence
-    told: Collection[str] = matched
+    full_terms: Collection[str] = matched
     if hit.card.symptoms:
         # The symptoms state when the card matters, so words that are only in its prose count less.
         # A card without symptoms has only its prose.
         fields = evidence.found[card]
-        told = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
+        full_terms = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
     subject = _weigh_title(hit.card.title)
     length = evidence.lengths.get(card, {}).get("body", PASSAGE)
     passages = (max(length, 1) / PASSAGE) ** SPREAD
     terms = []
     for term in matched:
-        count = 1.0 if term in told else SHAPE.in_prose
+        count = 1.0 if term in full_terms else SHAPE.in_prose
         # If words were evenly distributed, a term in the share p of passages of PASSAGE terms
         # would be in this card with probability 1 - (1 - p) ** passages.
         chance = -log(-expm1(query.absences[term] * passages))
@@ -295,15 +298,15 @@ def _weigh(
         rarity = measure_rarity(term)
         # Few background prompts are in a language other than English, so the share of such a
         # word is more reliable.
-        foreign = not term.isascii() and find_script_of_word(term) in BIGRAM_SCRIPTS
-        if foreign or term in query.guessed:
+        is_bigram = not term.isascii() and find_script_of_word(term) in BIGRAM_SCRIPTS
+        if is_bigram or term in query.guessed:
             rarity = min(rarity, query.surprises[term])
         nats = query.surprises[term] * count, chance * count, rarity * count
         terms.append((term, query.weights[term], *nats, subject.get(term, 0.0)))
     found = sum(map(query.weights.__getitem__, matched)) or 1.0
     odds_of: dict[tuple[int, ...], float] = {}
     for window in query.windows:
-        here = [one for one in terms if one[0] in window.terms]
+        here = [weighed for weighed in terms if weighed[0] in window.terms]
         if not here or window.weight <= 0 or query.surprises[here[0][0]] < SHAPE.everyday:
             continue
         _terms, weights, anywhere, chances, rarities, subjects = zip(*here, strict=True)

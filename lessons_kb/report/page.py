@@ -94,7 +94,8 @@ def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> 
     for number, (week, amount) in enumerate(zip(weeks, amounts, strict=True)):
         if amount > 0:
             height = max(HEIGHT * amount / top, _SMALLEST)
-            x, width = (number + (1 - _FILLED) / 2) / len(weeks), _FILLED / len(weeks)
+            x = (number + (1 - _FILLED) / 2) / len(weeks)
+            width = _FILLED / len(weeks)
             label = f"week from {week}: {amount:,}"
             bars.append(Shape(x, HEIGHT - height, label, width, height))
     scale = (f"{top:,}", f"{top / 2:,g}" if top > 1 else "", "0")
@@ -119,7 +120,8 @@ def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: A
     for number, (week, share) in enumerate(zip(weeks, shares, strict=True)):
         if share is not None:
             measured.append((share, week))
-            x, y = (number + 0.5) / len(weeks), HEIGHT * (1 - _bound(share))
+            x = (number + 0.5) / len(weeks)
+            y = HEIGHT * (1 - _bound(share))
             dots[number] = Shape(x, y, f"week from {week}: {percent(share)}")
     description = "Unknown in every week."
     if measured:
@@ -251,7 +253,8 @@ def describe(overview: Overview, *, scope: str = "") -> str:
     if not overview.injections:
         none = "not injected yet" if overview.cards == 1 else "none of them injected yet"
         return f"{cards}, {none}."
-    sessions, times = counted(overview.sessions, "session"), _times(overview.injections)
+    sessions = counted(overview.sessions, "session")
+    times = _times(overview.injections)
     summary = f"{cards}. In {sessions}, lessons were injected {times}."
     if overview.checked:
         summary += (

@@ -402,7 +402,11 @@ def widen(
     """
     top = max(scores.values(), default=0.0)
     unit = sqrt(max(top, _LEAST * most) * most) or 1.0
-    return {n: _WEIGHT * unit * near for n, near in above.items() if near > 0}
+    return {
+        number: _WEIGHT * unit * difference
+        for number, difference in above.items()
+        if difference > 0
+    }
 
 
 def judge_meaning(

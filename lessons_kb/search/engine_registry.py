@@ -25,7 +25,7 @@ def open_engine(name: str, directory: str, *, create: bool) -> Engine:
     Raises IndexBroken for a directory without a usable index: it is missing while ``create`` is
     false, it is damaged, or it belongs to another engine or format.
     """
-    engine_format(name)
+    engine_format(name)  # raises InputError
     if name == CLUSTER_ENGINE:
         return open_qdrant(directory, create=create)
     module, engine_class = ENGINES[name]

@@ -360,7 +360,8 @@ class QdrantEngine(Engine):
         """
         self.reload()
         run = uuid.uuid4().hex
-        head, was_interrupted = self._head, bool(self._head["pending"])
+        head = self._head
+        was_interrupted = bool(self._head["pending"])
         self._put_head({**head, "run": run, "pending": run}, over=head)
         old, totals = self._read_replaced({*added, *removed}, head, count_all=was_interrupted)
         new = [(n, {**labels.get(n, {}), "fields": fields}) for n, fields in added.items()]
@@ -422,7 +423,8 @@ class QdrantEngine(Engine):
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the payload of every card, or only the keys in ``payload``."""
-        offset, keys = None, True if payload is None else payload
+        offset = None
+        keys = True if payload is None else payload
         while True:
             points, offset = self._client.scroll(
                 self._cards, limit=_REQUEST_POINTS, offset=offset, with_payload=keys

@@ -157,9 +157,9 @@ class RankBM25Engine(RankBM25Reader, Engine):
         """Raise IndexBroken unless the data is that of the commit ``stamp`` or a later one."""
         check_stamp(self._stamp, stamp)
         with self._translating():
-            (found,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
-            if whole and found != "ok":
-                raise sqlite3.DatabaseError(found)
+            (result,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+            if whole and result != "ok":
+                raise sqlite3.DatabaseError(result)
 
     def reload(self) -> None:
         """Read the latest commit of any process."""
@@ -167,8 +167,8 @@ class RankBM25Engine(RankBM25Reader, Engine):
             with self._connection as connection:
                 connection.execute("BEGIN")
                 (commit,) = connection.execute("PRAGMA user_version").fetchone()
-                found = connection.execute("SELECT number, fields FROM documents ORDER BY number")
-                rows = found.fetchall()
+                cursor = connection.execute("SELECT number, fields FROM documents ORDER BY number")
+                rows = cursor.fetchall()
             cards = {number: read_terms(json.loads(text)) for number, text in rows}
         self._stamp = f"{commit} {zlib.crc32(repr(rows).encode())}"
         super().__init__(cards)

@@ -31,12 +31,13 @@ def rank(
     cards whose globs match a file of the query. ``Hit.factors`` lists the factors other than 1, in
     the order of multiplication.
 
-    The filters exclude cards that are not active, and cards of another kind, of another project
-    (also if the query has no project) or only of other stages. If the query has tags, they also
-    exclude cards without any of these tags. Equal scores are ordered by occurrences, then by the
-    later ``last_seen``, then by id.
+    The filters exclude cards that are not active, unless ``query.inactive``, and cards of another
+    kind, of another project (also if the query has no project) or only of other stages. If the
+    query has tags, they also exclude cards without any of these tags. Equal scores are ordered by
+    occurrences, then by the later ``last_seen``, then by id.
     """
-    project, stage = (query.project or "").casefold(), (query.stage or "").casefold()
+    project = (query.project or "").casefold()
+    stage = (query.stage or "").casefold()
     tags = set(map(str.casefold, query.tags))
     scored = []
     for card, bm25 in candidates:
@@ -64,6 +65,7 @@ def rank(
     scored.sort(key=attrgetter("score"), reverse=True)
     places = number_ties([candidate.score for candidate in scored])
     ordered = list(zip(places, scored, strict=True))
+    # Stable sorts, with the least important key first.
     ordered.sort(key=lambda pair: pair[1].card.id)
     ordered.sort(key=lambda pair: pair[1].card.last_seen or "", reverse=True)
     ordered.sort(key=lambda pair: (pair[0], -pair[1].card.occurrences))

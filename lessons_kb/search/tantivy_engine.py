@@ -86,7 +86,7 @@ class _Address(NamedTuple):
 
 
 class _SearchPlan(NamedTuple):
-    """What a search with the statistics of the live cards needs."""
+    """The query and the numbers of a search with the statistics of the live cards."""
 
     gains: dict[str, dict[str, float]]
     """Field → term → factor of its score: weight, count and idf."""
@@ -184,23 +184,24 @@ class TantivyEngine(Engine):
         """
         if limit < 1:
             return []
-        wanted = [(plain_term(term), count) for term, count in terms.items() if count > 0]
-        wanted = [(term, count) for term, count in wanted if term]
+        counted_terms = [(plain_term(term), count) for term, count in terms.items() if count > 0]
+        counted_terms = [(term, count) for term, count in counted_terms if term]
         with self._translating():
-            is_exact = not statistics.changes and self._is_drift_free(wanted, weights)
+            is_exact = not statistics.changes and self._is_drift_free(counted_terms, weights)
             if is_exact:
-                return self._search_as_counted(wanted, weights, limit)
-            return self._search_rescored(statistics, wanted, weights, limit, edited)
+                return self._search_as_counted(counted_terms, weights, limit)
+            return self._search_rescored(statistics, counted_terms, weights, limit, edited)
 
     def _search_as_counted(
-        self, wanted: list[tuple[str, float]], weights: Mapping[str, float], limit: int
+        self, counted_terms: list[tuple[str, float]], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
         """Search with tantivy's own numbers, which must be those of the live cards."""
-        searcher, clause = self._index.searcher(), self._clause
+        searcher = self._index.searcher()
+        clause = self._clause
         clauses = [
             clause(field, term, weight * count)
             for field, weight in weights.items()
-            for term, count in wanted
+            for term, count in counted_terms
         ]
         union = [clause for clause in clauses if clause]
         if not union:
@@ -219,7 +220,7 @@ class TantivyEngine(Engine):
     def _search_rescored(
         self,
         statistics: LiveStatistics,
-        wanted: list[tuple[str, float]],
+        counted_terms: list[tuple[str, float]],
         weights: Mapping[str, float],
         limit: int,
         edited: Mapping[int, CardTerms],
@@ -234,7 +235,7 @@ class TantivyEngine(Engine):
         score of the last card that is returned.
         """
         searcher = self._index.searcher()
-        gains, union, largest_underrating = self._plan_search(statistics, wanted, weights)
+        gains, union, largest_underrating = self._plan_search(statistics, counted_terms, weights)
         if not union and not edited:
             return []
         query = Query.boolean_query(union)
@@ -259,17 +260,17 @@ class TantivyEngine(Engine):
     def _plan_search(
         self,
         statistics: LiveStatistics,
-        wanted: list[tuple[str, float]],
+        counted_terms: list[tuple[str, float]],
         weights: Mapping[str, float],
     ) -> _SearchPlan:
-        """Return what a search for terms needs. Terms that no live card has are left out."""
+        """Return the plan of a search for terms. Terms that no live card has are left out."""
         gains: dict[str, dict[str, float]] = {field: {} for field in weights}
         union: list[tuple[tantivy.Occur, Query]] = []
         largest_underrating = 1.0
         for field, weight in weights.items():
             if weight <= 0:
                 continue
-            for term, count in wanted:
+            for term, count in counted_terms:
                 indexed = self._indexed_frequency(field, term)
                 cards = statistics.count_cards(field, term, indexed)
                 if cards == 0:
@@ -298,12 +299,14 @@ class TantivyEngine(Engine):
             if number not in scores:
                 scores[number] = score_card(card, gains, statistics)
 
-    def _is_drift_free(self, wanted: list[tuple[str, float]], weights: Mapping[str, float]) -> bool:
+    def _is_drift_free(
+        self, counted_terms: list[tuple[str, float]], weights: Mapping[str, float]
+    ) -> bool:
         """Return whether tantivy's mean lengths are those of the live cards."""
         for field, weight in weights.items():
-            for term, _count in wanted if weight > 0 and field not in self._means else ():
+            for term, _count in counted_terms if weight > 0 and field not in self._means else ():
                 if self._index.searcher().doc_freq(field, term):
-                    self._measure_mean(field, term)
+                    self._measure_mean(field, term)  # fills self._means
                     break
         for field in weights:
             mean = self._means.get(field)
@@ -389,7 +392,8 @@ class TantivyEngine(Engine):
         """Return the terms of the card with each number, if it exists."""
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}  # a new dict, because another thread may be reading the old one
-        cached, distinct = self._documents, list(dict.fromkeys(numbers))
+        cached = self._documents
+        distinct = list(dict.fromkeys(numbers))
         missing = [number for number in distinct if number not in cached]
         if missing:
             clauses = [
@@ -404,7 +408,8 @@ class TantivyEngine(Engine):
 
     def _read_documents(self, addresses: list[tantivy.DocAddress]) -> dict[int, CardTerms]:
         """Return the terms of the documents at some addresses by their numbers."""
-        searcher, cached = self._index.searcher(), self._documents
+        searcher = self._index.searcher()
+        cached = self._documents
         keys = [int(key or 0) for key in searcher.fast_field_values(_KEY, addresses)]
         for key, address in zip(keys, addresses, strict=True):
             if key not in cached:

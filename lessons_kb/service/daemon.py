@@ -137,7 +137,8 @@ class _Daemon:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="hook")
         self._waiting = threading.BoundedSemaphore(MAX_WAITING)
         self._leaving = threading.Event()
-        self._package, self._folders = _package_files(), _package_folders()
+        self._package = _package_files()
+        self._folders = _package_folders()
         self._looked = time.monotonic()
         self._warm: weakref.WeakSet[Library] = weakref.WeakSet()
         self._answered = 0
@@ -218,7 +219,8 @@ class _Daemon:
         fields = hook_client.unpack(b"".join(parts))
         if len(fields) < 3 or fields[0] != self._who:  # noqa: PLR2004
             return None
-        until, asked = float(fields[1]), fields[2]
+        until = float(fields[1])
+        asked = fields[2]
         if asked == STATUS:
             return [json.dumps(self._status()).encode(), b""]
         if asked == STOP:
@@ -227,7 +229,8 @@ class _Daemon:
         if self._is_outdated():
             self._leave()
             return None
-        cwd, event = os.fsdecode(fields[3]), fields[4]
+        cwd = os.fsdecode(fields[3])
+        event = fields[4]
         environment = dict(os.fsdecode(field).split("=", 1) for field in fields[5:])
 
         begun = False
@@ -293,7 +296,7 @@ class _Daemon:
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
                 import_module(f"lessons_kb.session.{name}")
-            redact(_SAMPLE)
+            redact(_SAMPLE)  # compiles its patterns
             found = look_in_agent(directory, environment)
             self._prepare(self._workspace.find(directory, found=found))
 

@@ -141,10 +141,10 @@ def stop_daemon() -> bool:
     """Stop the running daemon and wait for its end. Return whether a daemon was running."""
     until = time.monotonic() + _STOP_SECONDS
     while ask_daemon(STOP) is None:
-        if not _find_holder() or time.monotonic() > until:
+        if not _find_holder_pid() or time.monotonic() > until:
             return False
         time.sleep(0.02)  # a starting daemon will answer soon
-    while (ask_daemon(STATUS) is not None or _find_holder()) and time.monotonic() < until:
+    while (ask_daemon(STATUS) is not None or _find_holder_pid()) and time.monotonic() < until:
         time.sleep(0.02)
     return True
 
@@ -152,7 +152,7 @@ def stop_daemon() -> bool:
 def find_obstacle() -> str:
     """Return why the daemon cannot create its socket, with a fix, or "" if it can."""
     with contextlib.suppress(OSError):
-        hook_client.socket_path(b"")
+        hook_client.socket_path(b"")  # raises OSError
         return ""
     place = f"/tmp/lessons-{os.getuid()}"  # noqa: S108 (owner and mode are checked)
     try:
@@ -179,7 +179,8 @@ def find_daemon() -> Health:
     level, fix = "off", ""
     status = ask_daemon(STATUS)
     if status is not None:
-        level, detail = "ok", describe(status)
+        level = "ok"
+        detail = describe(status)
         if status["version"] != __version__:
             fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":
@@ -187,7 +188,7 @@ def find_daemon() -> Health:
     elif obstacle := find_obstacle():
         detail = f"cannot start: {obstacle}"
         fix = "hooks answer without it; the next one after that starts it"
-    elif pid := _find_holder():
+    elif pid := _find_holder_pid():
         detail = f"running as pid {pid}, but does not answer"
         fix = f"if its socket was removed, it ends within seconds; else run `kill {pid}`"
     elif failures := (record := read_record()).get("failures", 0):
@@ -198,7 +199,7 @@ def find_daemon() -> Health:
     return Health(level="warning" if fix else level, what="daemon", detail=detail, fix=fix)
 
 
-def _find_holder() -> int:
+def _find_holder_pid() -> int:
     """Return the id of the process with our daemon's lock, or 0. The id is available only on
     Linux.
     """

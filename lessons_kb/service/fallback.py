@@ -74,7 +74,8 @@ def main() -> None:
 
         log_failure(agent, "input", error)
         is_strict = STRICT_VARIABLE.decode() in os.environ
-        output, line = speaker.silence, UNASKED_LINE if is_strict else ""
+        output = speaker.silence
+        line = UNASKED_LINE if is_strict else ""
     if not speaker.has_said:
         speaker.say(output, line)
     for file in (0, 1, 2):  # the agent has its answer, and need not wait for the rest
@@ -91,8 +92,10 @@ class _Client:
         self.has_said = False
 
     def say(self, output: str, line: str) -> str:
-        """Send an answer. Return "" if it arrived; otherwise return how the client had ended the
-        event.
+        """Send an answer to the client over descriptor 1, which is a socket.
+
+        Return "" if the client passed it on (HEARD). Otherwise return the client's sign for how it
+        had ended the event without it, such as LATE or REFUSED.
         """
         self.has_said = True
         texts = [f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line)]
@@ -100,8 +103,8 @@ class _Client:
             data = pack(*texts, b"whole")
             while data:
                 data = data[os.write(1, data) :]
-        except OSError:  # the client has left
-            pass
+        except OSError:
+            pass  # the client has left; its sign may have arrived before
         try:
             how = os.read(1, 1) or LATE
         except OSError:

@@ -198,7 +198,8 @@ def _read_event(
     roots = payload.get("workspace_roots") or payload.get("workspacePaths")
     named = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else here
     if user:  # the paths belong to another machine
-        event.session, event.transcript = posted_session(user, event.session), ""
+        event.session = posted_session(user, event.session)
+        event.transcript = ""
     else:
         here, named = (path if os.path.isabs(path) else "" for path in (here, named))
         named = named if os.path.isdir(named) else ""

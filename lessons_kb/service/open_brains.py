@@ -100,7 +100,8 @@ class OpenBrains:
     def close(self) -> None:
         """Close every brain."""
         with self._lock:
-            entries, self._open = list(self._open.values()), {}
+            entries = list(self._open.values())
+            self._open = {}
         for _, brains in entries:
             brains.close()
 
@@ -121,11 +122,12 @@ class _Preparation:
         state = writer.state
         if state is None or self._prepared.get(writer.root) == state.manifest:
             return
-        if writer.encode(limit=_ENCODED_AT_ONCE):
-            return
+        left = writer.encode(limit=_ENCODED_AT_ONCE)
+        if left:
+            return  # the watch calls again
         calibrate_brain(writer, by_meaning=True)
         self._prepared[writer.root] = state.manifest
-        if writer.meaning is None:
+        if writer.meaning is None:  # only words are searched
             return
         for brain in self._opened.members:
             if brain.root == writer.root:
@@ -135,7 +137,7 @@ class _Preparation:
 
 def _load_vectors(brain: Layer) -> None:
     if brain.meaning is not None:
-        brain.meaning.is_complete()
+        brain.meaning.is_complete()  # loads the vectors
 
 
 def _caches(brains: Brain) -> list[tuple[int, int] | None]:

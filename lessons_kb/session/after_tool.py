@@ -33,7 +33,8 @@ def answer(hook: Hook) -> Answer:
     If the guards stop the turn, the next call ends it. If the turn ended here, the model could not
     read their guidance.
     """
-    brains, event = hook.open_brains(), hook.event
+    brains = hook.open_brains()
+    event = hook.event
     if hook.state.is_refused(event.id):
         return NOTHING  # the call was refused and therefore not made
     missed = read_missed(hook)
@@ -80,7 +81,8 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
     event, entry = hook.event, missed.mine
     outcome, output = event.outcome, event.output
     if entry is not None and outcome == "unknown":
-        outcome, output = outcome_of(entry), output or entry.output
+        outcome = outcome_of(entry)
+        output = output or entry.output
     return hook.as_event(
         "tool",
         tool=event.tool,

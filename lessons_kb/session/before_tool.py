@@ -155,7 +155,8 @@ def answer(hook: Hook) -> Answer:
     surely about. A card that the session already has is given as a reminder. If the model was
     instructed to stop, its next call ends the turn.
     """
-    brains, event = hook.open_brains(), hook.event
+    brains = hook.open_brains()
+    event = hook.event
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event at the start of a subagent does not have its prompt
@@ -212,7 +213,8 @@ def answer(hook: Hook) -> Answer:
                 brain.hook_journal.forget_context(event.context_id, undelivered)
         ruling = _decide(hook, state, can, gates, claimed, directory)
         if ruling.refusal:  # the call is not made, so no text follows it
-            texts_after, can = [], replace(can, inject=True)
+            texts_after = []
+            can = replace(can, inject=True)
         elif before is not None:
             marks = ("", *mark_matches(before))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
@@ -256,13 +258,14 @@ def _decide(
     The call is refused for the cards in ``claimed``. No card and file is refused, or asked about,
     twice in a session. If nobody can be asked, the answer is given as ``context``.
     """
-    call, held = hook.event.id, list(claimed)
+    call = hook.event.id
+    concerns = list(claimed)  # below, those about which the user is asked are added
     refused = {refusal.key for refusal in state.refused}
     for concern in claimed:
         keys = [key for key in concern.files.values() if key not in refused]
         state.refused += [AboutCall(call, key) for key in keys]
-    reason = _name_reason(held, directory)
-    if any(concern.asks for concern in held):
+    reason = _name_reason(concerns, directory)
+    if any(concern.asks for concern in concerns):
         line = f"{PERMISSION} {reason}"
         return Answer(refusal=f"{line} {ASKED_NEXT}", lines=(line,))
     if reason:
@@ -273,15 +276,15 @@ def _decide(
             continue
         new_files = {file: key for file, key in concern.files.items() if key not in asked}
         if concern.mistake and not asked.issuperset(concern.marks):
-            held.append(concern)
+            concerns.append(concern)
         elif not concern.mistake and new_files:
-            held.append(replace(concern, files=new_files))
+            concerns.append(replace(concern, files=new_files))
     # If the question has no room for a file, the user has not read about it and is asked again.
-    named = _files(held)[:_MAX_NAMED]
-    for concern in held:
+    named = _files(concerns)[:_MAX_NAMED]
+    for concern in concerns:
         keys = concern.marks or [key for file, key in concern.files.items() if file in named]
         state.asked += [AboutCall(call if can.ask else "", key) for key in keys]
-    reason = _name_reason(held, directory)
+    reason = _name_reason(concerns, directory)
     if not reason:
         return NOTHING
     if not can.ask:
@@ -391,14 +394,14 @@ def _take_stop(hook: Hook) -> str:
     return line
 
 
-def _name_reason(held: Sequence[_Concern], directory: str) -> str:
+def _name_reason(concerns: Sequence[_Concern], directory: str) -> str:
     """Return why a call does not pass: the mistakes or files, and the lessons with their paths.
     Return "" if there is no reason.
     """
-    mistakes = [concern.mistake for concern in held if concern.mistake]
+    mistakes = [concern.mistake for concern in concerns if concern.mistake]
     firsts = [mistake.matches[0] for mistake in mistakes[:_MAX_NAMED]]
     places = [f"{name_place(match)} is added or run" for match in firsts]
-    files = _files(held)
+    files = _files(concerns)
     if COMMAND in files:
         files.remove(COMMAND)
         places.append("this command is run")
@@ -406,18 +409,18 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
-    lessons = [name_card(brain, card, directory) for brain, card in _list_named(held)]
+    lessons = [name_card(brain, card, directory) for brain, card in _list_named(concerns)]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
-def _list_named(held: Iterable[_Concern]) -> list[Found]:
+def _list_named(concerns: Iterable[_Concern]) -> list[Found]:
     """Return the cards that the reason names."""
-    return list(dict.fromkeys((concern.brain, concern.card) for concern in held))[:_MAX_NAMED]
+    return list(dict.fromkeys((concern.brain, concern.card) for concern in concerns))[:_MAX_NAMED]
 
 
-def _files(held: Iterable[_Concern]) -> list[str]:
+def _files(concerns: Iterable[_Concern]) -> list[str]:
     """Return the guarded files, each once."""
-    guards = [concern for concern in held if not concern.mistake]
+    guards = [concern for concern in concerns if not concern.mistake]
     return list(dict.fromkeys(file for concern in guards for file in concern.files))
 
 
@@ -567,7 +570,8 @@ def _read_call(hook: Hook) -> _Call:
         place = place_creation if kind == "create" else place_change
     elif kind in ("command", "test"):
         folder = (isinstance(arguments, dict) and find_folder(arguments, event.cwd)) or event.cwd
-        changes, commands = find_documents(command, scope=scope, cwd=folder), find_run(command)
+        changes = find_documents(command, scope=scope, cwd=folder)
+        commands = find_run(command)
         written = [] if event.posted else list(dict.fromkeys(targets))[:_MAX_FILES]
         targets += _find_named_files(command, scope, folder, look=not event.posted)
     else:
@@ -711,28 +715,29 @@ def _expand_named(command: str, folder: str, *, look: bool) -> Iterator[str]:
             if not look:
                 yield path
                 continue
-            for place in _expand_wildcards(os.path.join(folder, os.path.expanduser(path)), path):
-                if kind == "change" and os.path.isdir(place):
-                    yield from _below(place)
-                elif os.path.isfile(place) or _is_absent_file(place):
-                    yield place
+            full_pattern = os.path.join(folder, os.path.expanduser(path))
+            for full in _expand_wildcards(full_pattern, path):
+                if kind == "change" and os.path.isdir(full):
+                    yield from _below(full)
+                elif os.path.isfile(full) or _is_absent_file(full):
+                    yield full
 
 
-def _expand_wildcards(place: str, path: str) -> Iterable[str]:
-    """Return the files that match the path ``place``, which the command spells ``path``."""
-    wildcards = sum(map(has_magic, path.split("/")))
+def _expand_wildcards(full_pattern: str, written: str) -> Iterable[str]:
+    """Return the files that match ``full_pattern``, which the command spells ``written``."""
+    wildcards = sum(map(has_magic, written.split("/")))
     if wildcards >= _DEEP:
         return ()
-    return iglob(place) if wildcards else (place,)
+    return iglob(full_pattern) if wildcards else (full_pattern,)
 
 
-def _is_absent_file(place: str) -> bool:
+def _is_absent_file(path: str) -> bool:
     """Return whether a path may be a file to create, because it has an extension and its folder
     exists.
     """
-    folder, name = os.path.split(place)
+    folder, name = os.path.split(path)
     ending = os.path.splitext(name)[1][1:]
-    return ending.isalnum() and not os.path.lexists(place) and os.path.isdir(folder)
+    return ending.isalnum() and not os.path.lexists(path) and os.path.isdir(folder)
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import contextlib
 import os
 
-from lessons_kb.find.titles import TITLES_OPEN, is_whole
+from lessons_kb.find.titles import is_whole
 from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards, find_known
-from lessons_kb.ledger.session_memory import AGAIN, FILES
+from lessons_kb.ledger.session_memory import AGAIN, FILES, TITLES_OPEN
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import as_seen, journal_events
@@ -32,7 +32,9 @@ _LONG = 200_000
 
 def answer(hook: Hook) -> Answer:
     """Return the files of the session, its active lessons and the titles again."""
-    brains, event, can = hook.open_brains(), hook.event, hook.can
+    brains = hook.open_brains()
+    event = hook.event
+    can = hook.can
     with contextlib.suppress(OSError, ValueError):
         # Two compactions in quick succession are two events if the record has grown meanwhile.
         size = 0 if event.id else os.path.getsize(event.transcript)
@@ -77,7 +79,8 @@ def catch_up(hook: Hook) -> Answer:
     """Return the texts that a compaction without a hook removed. They precede the answer to this
     event.
     """
-    event, brains = hook.event, hook.open_brains()
+    event = hook.event
+    brains = hook.open_brains()
     if not hook.can.inject or not event.transcript:
         return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None

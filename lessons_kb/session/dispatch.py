@@ -13,6 +13,7 @@ from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageE
 from lessons_kb.on_demand import READ_COMPACTIONS, load
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard, add_late, keep_late
+from lessons_kb.session.sent_texts import note_sent
 from lessons_kb.session.state import Hook
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.session_notes import note_first
@@ -73,8 +74,11 @@ def respond(
             answer = Answer(trouble=hook.found.missing)  # set only if the user has named a brain
         if capabilities.lines and (line := _name_silent(hook)):
             answer = replace(answer, lines=(line, *answer.lines))
-        if deliver is not None and (unheard := deliver(answer)) is not None:
+        unheard = deliver(answer) if deliver is not None else None
+        if unheard is not None:
             keep_late(hook, answer, unheard)
+        elif answer.context or answer.refusal:
+            note_sent(hook, answer)
     finally:
         if not leave_open:
             hook.close()
@@ -130,21 +134,22 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
             lines.append(f"lessons: lessons still arrive, but nothing is recorded: {trouble}")
     with contextlib.suppress(StorageError):  # the answer already contains the error of the index
         faults = [brain.find_fault() for brain in brains if shows]
-        told = [f"{fault}; until then this brain is silent" for fault in faults if fault]
-        told += [brain.describe_unindexed() for brain in brains if shows]
-        lines += [f"Lessons: {one}" for one in told if one and _is_new(hook, "fault", one)]
+        messages = [f"{fault}; until then this brain is silent" for fault in faults if fault]
+        messages += [brain.describe_unindexed() for brain in brains if shows]
+        messages = [text for text in messages if text and _is_new(hook, "fault", text)]
+        lines += [f"Lessons: {message}" for message in messages]
     return replace(answer, lines=tuple(lines)) if len(lines) > len(answer.lines) else answer
 
 
-def _is_new(hook: Hook, kind: str, what: str) -> bool:
-    """Record that a message is shown in this session. Return False if it was shown before.
+def _is_new(hook: Hook, kind: str, message: str) -> bool:
+    """Record that ``message`` is shown in this session. Return False if it was shown before.
 
-    If the state cannot be written, the message is shown at every prompt, which is better than
+    If the state cannot be written, it is shown at every prompt, which is better than
     never.
     """
     often = hook.event.what in ("start", "prompt")
     session = f"{hook.event.agent} {hook.event.session}"
-    return note_first(state_home(), f"{kind} {session} {what}", unknown=often)
+    return note_first(state_home(), f"{kind} {session} {message}", unknown=often)
 
 
 def _name_silent(hook: Hook) -> str:

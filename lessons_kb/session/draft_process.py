@@ -45,7 +45,8 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
     """
     try:
         with Brains.open(*roots, directory=directory) as brains:
-            drafts, brain = Drafts(brains), brains.members[0]
+            drafts = Drafts(brains)
+            brain = brains.members[0]
             ids_before = set(drafts.ids())
             with contextlib.suppress(FileNotFoundError):  # another, late run has removed it
                 os.unlink(mark)

@@ -88,8 +88,8 @@ def _release(hook: Hook, state: SessionMemory) -> None:
     """Forget that a call was refused or that the user was asked, because the answer was lost."""
     call = hook.event.id
     refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
-    for held in hook.refused:
-        refusals.release(held.root, held.card, held.file)
+    for refused in hook.refused:
+        refusals.release(refused.root, refused.card, refused.file)
     state.refused = [refusal for refusal in state.refused if refusal.call != call]
     state.asked = [question for question in state.asked if question.call != call]
     state.question_texts = [text for text in state.question_texts if text.call != call]

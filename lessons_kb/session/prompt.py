@@ -199,7 +199,8 @@ def _describe_draft(hook: Hook) -> str:
     """Return the line for the model about the newest open draft of its session, or "" if there is
     none.
     """
-    brain, command = hook.brains.members[0], hook.can.review.replace("lessons-review", "lesson")
+    brain = hook.brains.members[0]
+    command = hook.can.review.replace("lessons-review", "lesson")
     if not (command and brain.settings.hooks.draft_line) or hook.event.part:
         return ""
     folder = DraftFolder(brain.root)
@@ -296,7 +297,8 @@ def _answer_from_server(
     error: StorageError | ConfigError,
 ) -> Answer:
     """Answer with the server's lessons alone. Raises ``error`` if there are none."""
-    settings, brain = PreflightSettings(), hook.brains.members[0]
+    settings = PreflightSettings()
+    brain = hook.brains.members[0]
     served = server.collect() if server is not None else ()
     hits = [hit for hit in served if not is_kept_back(hook, brain, hit.card)]
     block = hook.can.pack_known(hits[: settings.max_lessons], settings)

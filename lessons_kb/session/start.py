@@ -29,7 +29,8 @@ def answer(hook: Hook) -> Answer:
 
     If the event has the first prompt, answer that prompt instead.
     """
-    brain, event = hook.open_brains().members[0], hook.event
+    brain = hook.open_brains().members[0]
+    event = hook.event
     if event.text:
         return prompt.answer(hook)
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)

@@ -97,7 +97,8 @@ class Hook:
     @cached_property
     def access(self) -> Access:
         """The access of the agent: the files that it reads without asking the user."""
-        directory, can = os.path.realpath(self.event.directory), self.can
+        directory = os.path.realpath(self.event.directory)
+        can = self.can
         access: Access = load(TITLES).Access(
             directory=directory, outside=can.reads_outside, ignored=can.reads_ignored
         )

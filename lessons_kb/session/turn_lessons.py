@@ -63,8 +63,9 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
     """Return the lessons with advice for some changes, best first.
 
     A change shares words with many lessons of its repository, so words are not sufficient. The
-    change must contain names of code that occur in the lesson and in few others. Unless the prompt
-    was near the lesson, the change must also contain the words of its title, or remove such a name.
+    change must contain names of code that occur in the lesson and in few others. If the confidence
+    at the prompt was below ``NEAR``, the change must also contain the words of the lesson's title,
+    or remove such a name.
     """
     changed = [change for change in changes if not is_card_file(brains, change.path)]
     parts = [f"{change.path}\n{change.before}\n{change.after}" for change in changed]
@@ -114,10 +115,10 @@ def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[B
         return
     if not all(brain.ensure_indexed() for brain in brains.members):
         return  # a hook does not wait for a complete index
-    near = {hit.name: float(hit.confidence) for hit in state.near}
+    confidence_at_prompt = {hit.name: float(hit.confidence) for hit in state.near}
     for brain, hit in find_lessons(brains, Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
-            yield brain, hit, near.get(shown_name(hit), 0.0)
+            yield brain, hit, confidence_at_prompt.get(shown_name(hit), 0.0)
 
 
 def _read(brain: Brain, card: Card) -> str:

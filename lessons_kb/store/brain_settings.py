@@ -51,11 +51,13 @@ def read_ignored(root: str) -> Globs:
 
 
 def _find_item(pattern: str, where: str, text: str) -> str:
-    """Return ``name:line`` of an item of the list that begins at ``where``.
+    """Return ``name:line`` of an item of a list. ``where`` is ``name:line`` of the list in
+    ``lessons.toml``, whose content is ``text``.
 
     If the item cannot be located, return ``where``.
     """
     name, _, first = where.rpartition(":")
+    # As written in single quotes or in double quotes.
     spellings = [form for form in (pattern, pattern.replace("\\", "\\\\")) if form]
     for number, line in enumerate(text.splitlines(), 1):
         if number >= int(first) and any(form in line for form in spellings):

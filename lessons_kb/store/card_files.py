@@ -57,11 +57,12 @@ def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
 def create(root: str, path: str, data: bytes) -> str:
     """Write a new file in one step and return its path.
 
-    Missing folders are created. Raises DuplicateCard if the name is taken, or StorageError.
+    Missing folders are created. Raises DuplicateCard if the name is taken, InputError for a path
+    that cannot be that of a card, StorageError, or BrainNotFound.
     """
     full = disk.resolve(root, path, follow=False, writing=True)
     folder = os.path.dirname(full)
-    with _report_taken(root, path, path):
+    with _report_taken(root, path, new=path):
         _make_folders(folder)
         with disk.temporary(folder, data) as temp:
             disk.rename_new(temp, full)

@@ -202,7 +202,8 @@ class Database:
             try:
                 if damaged:
                     self.set_aside = move_aside(self.path) or self.set_aside
-                db, self.trouble = self._connect(patience=self._patience), ""
+                db = self._connect(patience=self._patience)
+                self.trouble = ""
             except (StorageError, sqlite3.Error) as error:
                 failure = _storage_error(self.path, error)
                 damaged = not (last or self.set_aside) and _has_code(error, _DAMAGE_CODES)
@@ -408,7 +409,8 @@ def is_network(path: str) -> bool:
         point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[_POINT])
         contains_path = real == point or real.startswith(point.rstrip("/") + "/")
         if contains_path and len(point) >= len(nearest):  # a later mount covers an earlier one
-            nearest, file_system = point, after.split(" ", 1)[0]
+            nearest = point
+            file_system = after.split(" ", 1)[0]
     kind, _, subtype = file_system.partition(".")
     if kind in ("fuse", "fuseblk"):
         return subtype.startswith(tuple(_TABLE["fuse"]))  # such as ``fuse.sshfs``

@@ -106,15 +106,15 @@ def drop_record(record: DietRecord) -> None:
         os.unlink(record.place)
 
 
-def _read(place: str) -> DietRecord:
-    with storage_errors(place):
-        data: dict[str, Any] = json.loads(read_regular(place, limit=_MAX_RECORD_BYTES, name=place))
+def _read(path: str) -> DietRecord:
+    with storage_errors(path):
+        data: dict[str, Any] = json.loads(read_regular(path, limit=_MAX_RECORD_BYTES, name=path))
     files = []
     for file in data["files"]:
         before = base64.b64decode(file["before"])
         files.append(RecordedFile(**{**file, "before": before}))
     cards = [RecordedCard(**card) for card in data["cards"]]
-    return DietRecord(**{**data, "place": place, "files": tuple(files), "cards": tuple(cards)})
+    return DietRecord(**{**data, "place": path, "files": tuple(files), "cards": tuple(cards)})
 
 
 def _mark_path(root: str) -> str:

@@ -38,9 +38,10 @@ class Trouble(NamedTuple):
 
 
 def log_trouble(agent: str, hook_event: str, message: str) -> None:
-    """Append a line. If the file grows beyond MAX_LOG_BYTES, its older half is deleted.
+    """Append a line. If the file grows beyond MAX_LOG_BYTES, only its newest lines are kept, which
+    have at most half of MAX_LOG_BYTES.
 
-    Never raises, because the caller is already handling an error.
+    Errors of the disk are ignored, because the caller is already handling an error.
     """
     fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
     with contextlib.suppress(OSError, ValueError, LessonsError):  # there is no other log
@@ -48,14 +49,15 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
         line = ("\t".join(cells) + "\n").encode("utf-8", "replace")
         make_private(state_home())
         path = os.path.join(state_home(), LOG_NAME)
-        # These flags refuse a FIFO at once.
+        # These flags refuse a link, and refuse a FIFO at once.
         flags = os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         write_unsynced(path, line, flags=flags)
         if os.stat(path).st_size > MAX_LOG_BYTES:
             with open_regular(path) as whole:
-                whole.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
+                whole.seek(-(MAX_LOG_BYTES // 2), os.SEEK_END)
                 newest = whole.read()
-            write_private(path, newest[newest.find(b"\n") + 1 :])
+            first_whole_line = newest.find(b"\n") + 1
+            write_private(path, newest[first_whole_line:])
 
 
 def read_troubles(limit: int = 20) -> list[Trouble]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons_kb.errors import StorageError
@@ -17,7 +17,7 @@ from lessons_kb.store.files import sqlite_error
 from lessons_kb.text.name_changes import NamedCommit
 
 HISTORY_NAME = "history.sqlite"
-_FORMAT = 1
+_FORMAT = 2
 _PATIENCE = 30.0
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -25,8 +25,12 @@ CREATE TABLE commits (number INTEGER PRIMARY KEY, id TEXT NOT NULL, day TEXT NOT
 CREATE INDEX commits_by_day ON commits (day);
 CREATE TABLE paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE changes (
-  path INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, target INTEGER,
-  PRIMARY KEY (path, number, status)
+  path INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL,
+  PRIMARY KEY (path, number)
+) WITHOUT ROWID;
+CREATE TABLE renames (
+  commit_id TEXT NOT NULL, path TEXT NOT NULL, target TEXT NOT NULL,
+  PRIMARY KEY (commit_id, path)
 ) WITHOUT ROWID;
 CREATE TABLE words (
   commit_id TEXT NOT NULL, word TEXT NOT NULL, present INTEGER NOT NULL,
@@ -37,8 +41,8 @@ CREATE TABLE copies (
   PRIMARY KEY (commit_id, path)
 ) WITHOUT ROWID
 """
-_ARRIVED = "N"
-"""The status of a path to which a file was renamed."""
+_ALL_READ = ""
+"""The path of a row which says that the renames of a commit were read. No file has this path."""
 
 
 class Removal(NamedTuple):
@@ -48,8 +52,13 @@ class Removal(NamedTuple):
     """The position of the commit in the history. Later commits have larger numbers."""
     commit: str
     day: str
-    target: str
-    """The path to which the file was renamed; "" if it was deleted."""
+
+
+class FileVersion(NamedTuple):
+    """A commit that added or changed a file."""
+
+    commit: str
+    day: str
 
 
 class FileHistory:
@@ -85,32 +94,39 @@ class FileHistory:
         row = self._db.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
         return str(row[0]) if row else ""
 
+    @property
+    def searched_head(self) -> str:
+        """The last HEAD in which words were searched; "" if there is none."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'searched'").fetchone()
+        return str(row[0]) if row else ""
+
+    @searched_head.setter
+    def searched_head(self, commit: str) -> None:
+        """Store the last HEAD in which words were searched."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('searched', ?)", (commit,))
+
     def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:
         """Store commits, oldest first. ``afresh`` deletes all other commits."""
         with one_transaction(self._db):
             if afresh:
-                for table in ("commits", "paths", "changes", "words", "copies"):
+                for table in ("commits", "paths", "changes", "renames", "words", "copies"):
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM commits").fetchone()
             known = dict(self._db.execute("SELECT path, id FROM paths"))
             before = len(known)
-            rows: list[tuple[int, int, str, int | None]] = []
+            rows: list[tuple[int, int, str]] = []
             places: list[tuple[int, str, str]] = []
             for number, commit in enumerate(commits, last + 1):
                 places.append((number, commit.id, commit.day))
-                for status, name, renamed in commit.changes:
-                    path = known.setdefault(name, len(known) + 1)
-                    target = known.setdefault(renamed, len(known) + 1) if renamed else None
-                    if status != "C":
-                        rows.append((path, number, status, target))
-                    if target is not None:
-                        rows.append((target, number, _ARRIVED, path))
+                for status, name, _target in commit.changes:
+                    rows.append((known.setdefault(name, len(known) + 1), number, status))
             new = list(known.items())[before:]
             self._db.executemany("INSERT INTO commits VALUES (?, ?, ?)", places)
             self._db.executemany(
-                "INSERT OR IGNORE INTO paths (path, id) VALUES (?, ?)", map(_encode, new)
+                "INSERT OR IGNORE INTO paths (path, id) VALUES (?, ?)",
+                [(_encode(path), number) for path, number in new],
             )
-            self._db.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?, ?)", sorted(rows))
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('head', ?)", (head,))
 
     def read_fault(self, head: str) -> str:
@@ -136,14 +152,32 @@ class FileHistory:
     def find_removal(self, path: str, *, after: int) -> Removal | None:
         """Return the last removal of a path in a commit later than ``after``."""
         row = self._db.execute(
-            "SELECT number, commits.id, day, coalesce(targets.path, '') FROM paths"
+            "SELECT number, commits.id, day FROM paths"
             " JOIN changes ON changes.path = paths.id JOIN commits USING (number)"
-            " LEFT JOIN paths AS targets ON targets.id = changes.target"
-            " WHERE paths.path = ? AND number > ? AND status IN ('D', 'R')"
-            " ORDER BY number DESC, status DESC LIMIT 1",
+            " WHERE paths.path = ? AND number > ? AND status = 'D'"
+            " ORDER BY number DESC LIMIT 1",
             (path, after),
         ).fetchone()
         return Removal(*row) if row else None
+
+    def has_renames(self, commit: str) -> bool:
+        """Return whether the renames of a commit were stored."""
+        return self.read_target(commit, _ALL_READ) is not None
+
+    def read_target(self, commit: str, path: str) -> str | None:
+        """Return the path to which a commit renamed a file; None if no rename of it is stored."""
+        sql = "SELECT target FROM renames WHERE commit_id = ? AND path = ?"
+        row = self._db.execute(sql, (commit, path)).fetchone()
+        return None if row is None else str(row[0])
+
+    def add_renames(self, renames: Mapping[str, Mapping[str, str]]) -> None:
+        """Store the files that commits renamed: for each commit, the new path of each old one."""
+        rows = [(commit, _ALL_READ, "") for commit in renames]
+        for commit, targets in renames.items():
+            paths = ((_encode(old), _encode(new)) for old, new in targets.items())
+            rows += [(commit, old, new) for old, new in paths]
+        with one_transaction(self._db):
+            self._db.executemany("INSERT OR REPLACE INTO renames VALUES (?, ?, ?)", rows)
 
     def find_first_day(self, path: str) -> str:
         """Return the day on which a path was first added; "" if it was never added."""
@@ -153,6 +187,25 @@ class FileHistory:
             (path,),
         ).fetchone()
         return str(row[0]) if row else ""
+
+    def list_versions(self, path: str) -> list[FileVersion]:
+        """Return the commits that added or changed a path, oldest first."""
+        rows = self._db.execute(
+            "SELECT commits.id, day FROM paths JOIN changes ON changes.path = paths.id"
+            " JOIN commits USING (number) WHERE paths.path = ? AND status != 'D' ORDER BY number",
+            (path,),
+        )
+        return [FileVersion(*row) for row in rows]
+
+    def has_file(self, path: str, *, on: str) -> bool:
+        """Return whether a path existed at the end of a day."""
+        row = self._db.execute(
+            "SELECT status FROM paths JOIN changes ON changes.path = paths.id"
+            " JOIN commits USING (number) WHERE paths.path = ? AND day <= ?"
+            " ORDER BY number DESC LIMIT 1",
+            (path, on),
+        ).fetchone()
+        return row is not None and row[0] != "D"
 
     def find_commit(self, day: str) -> str:
         """Return the last commit on or before a day; "" if the history begins later."""
@@ -179,10 +232,14 @@ class FileHistory:
         ).fetchone()
         return None if row is None else [str(name) for name in json.loads(row[0])]
 
-    def add_copies(self, commit: str, path: str, copies: Iterable[str]) -> None:
-        """Store the files of a commit that have the content of a file that it removed."""
-        row = (commit, path, json.dumps([*copies]))
-        self._db.execute("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", row)
+    def add_copies(self, copies: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        """Store the files of a commit that have the content of a file that it removed.
+
+        The key is the commit and the path of the removed file.
+        """
+        rows = [(commit, path, json.dumps([*own])) for (commit, path), own in copies.items()]
+        with one_transaction(self._db):
+            self._db.executemany("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", rows)
 
     def read_words(self, commit: str) -> dict[str, bool]:
         """Return the words that were searched in a commit, each with whether it occurs there."""
@@ -202,10 +259,9 @@ class FileHistory:
         self._db.execute(sql, (kept,))
 
 
-def _encode(entry: tuple[str, int]) -> tuple[str, int]:
+def _encode(path: str) -> str:
     """Return a path that SQLite can store. Bytes that are not UTF-8 become question marks."""
-    path, number = entry
-    return path.encode("utf-8", "replace").decode(), number
+    return path.encode("utf-8", "replace").decode()
 
 
 def _make_tables(db: sqlite3.Connection, _version: int) -> None:

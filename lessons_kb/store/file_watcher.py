@@ -141,7 +141,7 @@ class FolderWatch:
             self._exhausted = error.errno in _EXHAUSTED
             if self._exhausted:
                 return None
-            self._identify()
+            self._identify()  # raises BrainNotFound if the folder no longer exists
             raise storage_error(error, self.root) from None
         # The observer does not report folders for which the system had no more watches.
         self._exhausted = _is_exhausted(self.root)

@@ -167,7 +167,7 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
     InputError.
     """
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
-        resolve(root, path)
+        resolve(root, path)  # raises the error for such a path
     full = os.path.join(root, path)
     for _ in range(_READ_TRIES):
         with open_regular(full, name=path) as opened:

@@ -113,7 +113,7 @@ def make_executable(path: str) -> None:
 
 @frozen
 class FileChange:
-    """A change of one file or of a key in git's configuration, which was made or would be made."""
+    """A change of one file or of a key in git's configuration, which was made or is planned."""
 
     path: str
     action: str

@@ -102,9 +102,9 @@ def new_mark() -> tuple[str, str]:
     return os.urandom(8).hex(), os.urandom(16).hex()
 
 
-def write_mark(place: str, key: str, token: str) -> None:
-    """Write a mark at ``place``, beside the marks of other state homes. Raises StorageError."""
-    folder = os.path.dirname(place)
+def write_mark(mark_path: str, key: str, token: str) -> None:
+    """Write a mark to a file, beside the marks of other state homes. Raises StorageError."""
+    folder = os.path.dirname(mark_path)
     with storage_errors(folder):
         if os.path.basename(folder) == CACHE_NAME:
             make_cache_folder(folder)
@@ -113,12 +113,12 @@ def write_mark(place: str, key: str, token: str) -> None:
     if not _is_folder(folder):
         raise StorageError(f"{folder}: a link or a file is in its place; remove it")
     # Another home that shares the folder, such as a container's, has a mark of its own there.
-    others = [mark for mark in _read_marks(place) if read_record_of(mark[0]) is None]
+    others = [mark for mark in _read_marks(mark_path) if read_record_of(mark[0]) is None]
     marks = [mark for mark in others if mark[0] != key]
     marks.append((key, token))
     newest = marks[-_MOST_MARKS:]
     lines = [f"{mark_key} {mark_token}\n" for mark_key, mark_token in newest]
-    write_private(place, "".join(lines).encode())
+    write_private(mark_path, "".join(lines).encode())
 
 
 def rename_state(old: str, new: str) -> None:
@@ -135,9 +135,9 @@ def write_record_of(key: str, record: dict[str, Any]) -> None:
     write_private(path, json.dumps(record).encode())
 
 
-def can_be_marked(place: str) -> bool:
-    """Return whether permissions allow a mark at ``place``, ignoring a file that is in the way."""
-    folder = os.path.dirname(place)
+def can_be_marked(mark_path: str) -> bool:
+    """Return whether permissions allow a mark at this path. A file in the way is ignored."""
+    folder = os.path.dirname(mark_path)
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     return not _is_folder(folder) or os.access(folder, os.W_OK | os.X_OK)
@@ -225,24 +225,25 @@ def _places(real: str) -> list[str]:
     return [os.path.join(home, _MARK_FOLDER, _quote(within)), inside]
 
 
-def _read_marks(place: str) -> list[tuple[str, str]]:
+def _read_marks(mark_path: str) -> list[tuple[str, str]]:
     """Return the key and the token of each mark in a file; [] if there is no regular file."""
     try:
-        if not _is_folder(os.path.dirname(place)) or os.path.islink(place):
+        if not _is_folder(os.path.dirname(mark_path)) or os.path.islink(mark_path):
             return []
-        text = read_regular(place, limit=_MAX_MARKS_BYTES, name=place).decode("ascii", "replace")
+        data = read_regular(mark_path, limit=_MAX_MARKS_BYTES, name=mark_path)
     except (OSError, StorageError):
         return []
+    text = data.decode("ascii", "replace")
     matches = map(_MARK.fullmatch, text.splitlines())
     return [(match[1], match[2]) for match in matches if match]
 
 
-def _is_elsewhere(recorded_place: str, place: str, mark: tuple[str, str]) -> bool:
-    """Return whether the mark at ``place`` is a copy whose original is still at its place."""
-    if recorded_place == place or mark not in _read_marks(recorded_place):
+def _is_elsewhere(recorded_place: str, mark_path: str, mark: tuple[str, str]) -> bool:
+    """Return whether a mark is a copy whose original is still at its recorded place."""
+    if recorded_place == mark_path or mark not in _read_marks(recorded_place):
         return False
     try:  # a folder may be mounted twice; unlike a file, it has no hard links
-        return not os.path.samefile(os.path.dirname(recorded_place), os.path.dirname(place))
+        return not os.path.samefile(os.path.dirname(recorded_place), os.path.dirname(mark_path))
     except OSError:
         return True
 

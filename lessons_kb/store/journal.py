@@ -123,12 +123,12 @@ class Events(_Table):
             row["id"] += f"+{zlib.crc32(row['text'].encode()):08x}"
         return self._db.change(_INSERT, row) > 0
 
-    def tell(self, event: Event, what: str, told: Any) -> None:
-        """Set the record of an appended event to ``{what: told}``, which is plain JSON data.
+    def set_record(self, event: Event, key: str, value: Any) -> None:
+        """Set the record of an appended event to ``{key: value}``, which is plain JSON data.
 
         The event is identified by its session, kind and time.
         """
-        clean = json.dumps(redact_record({what: told}), ensure_ascii=False)
+        clean = json.dumps(redact_record({key: value}), ensure_ascii=False)
         clean = clean.encode("utf-8", "replace").decode()
         self._db.run(
             "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
@@ -227,30 +227,33 @@ def _of_cards(cards: Iterable[str] | None) -> tuple[str, dict[str, str]]:
 class Outcomes(_Table):
     """The outcomes of sessions, each stored once, and the daily counters of cards."""
 
-    def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
-        """Increase the card's counter ``what`` for the local day of ``at``.
+    def count(self, card: str, counter: str, *, at: float, times: int = 1) -> None:
+        """Increase a counter of a card for the local day of ``at``.
 
         Counters are stored longer than events.
         """
-        self._db.run(_COUNT, (card, what, day_of(at), times))
+        self._db.run(_COUNT, (card, counter, day_of(at), times))
 
-    def note(self, session: str, card: str, what: str, *, at: float) -> bool:
-        """Count ``what`` for a card once per session. Return False if it was counted before.
+    def note(self, session: str, card: str, counter: str, *, at: float) -> bool:
+        """Increase a counter of a card once per session. Return False if that was done before.
 
         If there is no session, every call counts.
         """
         with self._db.transaction():
-            if session and not self._db.change(
-                "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?)", (session, card, what, at)
-            ):
-                return False
-            self.count(card, what, at=at)
+            if session:
+                inserted = self._db.change(
+                    "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?)",
+                    (session, card, counter, at),
+                )
+                if not inserted:
+                    return False
+            self.count(card, counter, at=at)
         return True
 
-    def is_noted(self, session: str, card: str, what: str) -> bool:
-        """Return whether ``note`` has counted ``what`` for a card in a session."""
+    def is_noted(self, session: str, card: str, counter: str) -> bool:
+        """Return whether ``note`` has increased a counter of a card in a session."""
         sql = "SELECT 1 FROM outcomes WHERE session = ? AND card = ? AND what = ?"
-        return self._db.value(sql, (session, card, what)) is not None
+        return self._db.value(sql, (session, card, counter)) is not None
 
     def given(self, session: str) -> dict[str, float]:
         """Return a mapping from each card to the time at which the session first received it.
@@ -385,7 +388,7 @@ class Runs:
     def begin(self, event: Event) -> str:
         """Record that a command is running, and return the id for ``end``.
 
-        ``event`` contains what is known about the command so far. If this process is killed, the
+        ``event`` is the event of the command, without its outcome. If this process is killed, the
         next process writes the event with the outcome ``cancelled``.
         """
         run_id = os.urandom(8).hex()
@@ -516,6 +519,13 @@ _MIGRATIONS = (
     DELETE FROM outcomes WHERE what = 'recurred'
     """,
     "DELETE FROM ledger WHERE told = 'before'; DELETE FROM counts WHERE what = 'before'",
+    """
+    CREATE TABLE sent (
+      number INTEGER PRIMARY KEY, session TEXT NOT NULL, at REAL NOT NULL, channel TEXT NOT NULL,
+      tokens INTEGER NOT NULL
+    );
+    CREATE INDEX sent_by_time ON sent (at)
+    """,
 )
 """The statements that bring the file from version n to n + 1. No statement is changed after its
 release."""
@@ -604,6 +614,46 @@ class Injections(_Table):
         )
 
 
+@frozen
+class SentText:
+    """A text of ours that reached a model."""
+
+    session: str
+    """The id of the model's context, which is that of the session or of a subagent."""
+    at: float
+    """Seconds since the epoch."""
+    channel: str
+    """One of CHANNELS."""
+    tokens: int
+
+
+TITLES_SENT, BLOCK_SENT, CALL_SENT, CHECK_SENT = CHANNELS = ("titles", "prompt", "call", "check")
+"""The ways in which a text reaches a model: titles, with a prompt, with a tool call, and after the
+end of a turn."""
+
+
+class Sent(_Table):
+    """The table of the texts that reached a model, without the texts themselves."""
+
+    def note(self, texts: Iterable[SentText]) -> None:
+        """Store the size of texts that have reached a model."""
+        names = [*list_fields(SentText)]
+        rows = [[getattr(text, name) for name in names] for text in texts]
+        self._db.run_each(
+            f"INSERT INTO sent ({', '.join(names)}) VALUES (?, ?, ?, ?)",  # noqa: S608 our names
+            rows,
+        )
+
+    def since(self, at: float) -> list[SentText]:
+        """Return the texts since a moment, oldest first."""
+        names = [*list_fields(SentText)]
+        rows = self._db.run(
+            f"SELECT {', '.join(names)} FROM sent WHERE at >= ? ORDER BY at, number",  # noqa: S608
+            (at,),
+        )
+        return [SentText(**dict(zip(names, row, strict=True))) for row in rows]
+
+
 class Journal(Database):
     """An open journal file. Any number of processes and threads may write to it.
 
@@ -625,6 +675,7 @@ class Journal(Database):
         self.injections = Injections(self)
         self.outcomes = Outcomes(self)
         self.ledger = Ledger(self)
+        self.sent = Sent(self)
         self._pruned = False
 
     def rename(self, old: str, new: str) -> None:
@@ -686,7 +737,8 @@ class Journal(Database):
         contains lessons of other brains. The ledger stores ``told`` and ``occasion``. The daily
         counters are injections, tokens, and the sessions in which a card is new.
         """
-        day, cards_before = day_of(at), set[str]()
+        day = day_of(at)
+        cards_before = set[str]()
         injected, counted = [], []
         with self.transaction():
             if session:
@@ -710,6 +762,11 @@ class Journal(Database):
                 injected,
             )
             self.run_each(_COUNT, [row for row in counted if row[-1]])
+
+    def sessions_since(self, at: float) -> set[str]:
+        """Return the sessions that were given a card since a moment."""
+        rows = self.run("SELECT DISTINCT session FROM injections WHERE at >= ?", (at,))
+        return {str(session) for (session,) in rows if session}
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block of a session, or of any for None, by rank."""
@@ -807,12 +864,15 @@ _AGEING = {
     "turns": "session",
     "guards": "session, part",
     "outcomes": "session, card, what",
+    "sent": "number",
 }
 """A mapping from each table whose old rows are deleted to its keys."""
+_NEEDED_TABLES = ("events", "injections", "turns", "guards", "outcomes", "ledger")
+"""The tables from which an answer to an event may be computed."""
 _RECENT_ROWS = (
     *(
         f"INSERT INTO {table} SELECT * FROM kept.{table} ORDER BY at DESC LIMIT 1000"  # noqa: S608
-        for table in (*_AGEING, "ledger")
+        for table in _NEEDED_TABLES
     ),
     "INSERT INTO counts SELECT * FROM kept.counts",
 )

@@ -95,11 +95,11 @@ def account_home() -> str:
         return os.path.expanduser("~")
 
 
-def _user_dir(what: str) -> str:
+def _user_dir(kind: str) -> str:
     # Importing platformdirs takes a third of the start of the interpreter; on Linux, its rule is
     # short enough to repeat.
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
-        variable, default = _XDG[what]
+        variable, default = _XDG[kind]
         base, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
         if not os.path.isabs(base):  # the XDG specification says to ignore it
             base = os.path.join(home if os.path.isabs(home) else account_home(), default)
@@ -108,7 +108,7 @@ def _user_dir(what: str) -> str:
 
     import platformdirs
 
-    find: Callable[..., str] = getattr(platformdirs, f"user_{what}_dir")
+    find: Callable[..., str] = getattr(platformdirs, f"user_{kind}_dir")
     folder = ""
     with contextlib.suppress(RuntimeError):
         folder = find(APP_NAME, appauthor=False)

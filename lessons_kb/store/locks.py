@@ -52,10 +52,10 @@ def _hold(full: str, kind: str) -> AbstractContextManager[object]:
     return take_lock(os.path.join(state_home(), "locks", name), full, seconds=_LOCK_SECONDS)
 
 
-def take_lock(path: str, what: str, *, seconds: float) -> AbstractContextManager[object]:
+def take_lock(path: str, name: str, *, seconds: float) -> AbstractContextManager[object]:
     """Lock a file and return a context manager that releases the lock.
 
-    Messages call the lock ``what``. A killed process releases its lock. Raises StorageError if
+    Messages call the lock ``name``. A killed process releases its lock. Raises StorageError if
     another process still has the lock after ``seconds``.
     """
     from filelock import FileLock, Timeout
@@ -66,7 +66,7 @@ def take_lock(path: str, what: str, *, seconds: float) -> AbstractContextManager
         return lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
     except Timeout:
         raise StorageError(
-            f"{shown(what)}: locked by another lessons process; wait for it or stop it"
+            f"{shown(name)}: locked by another lessons process; wait for it or stop it"
         ) from None
     except OSError as error:
         raise storage_error(error, os.path.dirname(path)) from None

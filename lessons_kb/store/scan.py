@@ -124,14 +124,16 @@ def find_newest(manifest: str) -> tuple[str, float]:
     for path, file_signature in parse_manifest(manifest).items():
         written = _WRITTEN_NS.match(file_signature)
         if written and int(written[0]) > changed_ns:
-            newest, changed_ns = path, int(written[0])
+            newest = path
+            changed_ns = int(written[0])
     return newest, changed_ns / 1e9
 
 
 def format_manifest(files: dict[str, str], *, like: str) -> str:
     """Return ``files`` as a manifest with the settings lines of the manifest ``like``."""
     # All paths come first, then all signatures. Pairs would take four times as long.
-    settings, paths = like.split("\n")[: len(_SETTINGS_FILES)], sorted(files)
+    settings = like.split("\n")[: len(_SETTINGS_FILES)]
+    paths = sorted(files)
     return "\n".join([*settings, *paths, *map(files.__getitem__, paths)])
 
 
@@ -359,7 +361,8 @@ def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
     if len(cards) > max_files:  # all files of a clone are new, so the dates in headers decide
         for path in cards:
             try:
-                full, limit = os.path.join(root, path), settings.index.max_file_bytes
+                full = os.path.join(root, path)
+                limit = settings.index.max_file_bytes
                 head = read_regular(full, limit=limit, name=path)[:_HEADER_BYTES]
             except (OSError, StorageError):
                 head = b""
@@ -375,7 +378,8 @@ def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
     by_age = sorted(lines, key=rank, reverse=True)
     if not counts:
         return by_age[:max_files]
-    newest, rest = by_age[: max_files // 2], by_age[max_files // 2 : len(cards)]
+    newest = by_age[: max_files // 2]
+    rest = by_age[max_files // 2 : len(cards)]
     rest.sort(key=lambda path: -counts[path])  # stable, so the newest of equal counts is first
     return [*newest, *rest[: max_files - len(newest)]]
 

@@ -71,7 +71,8 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
     """Return whether an agent was disconnected after the session's first event."""
     try:
         with open_regular(silence_path(state_home(), agent)) as file:
-            since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
+            since = os.fstat(file.fileno()).st_mtime_ns
+            project = os.fsdecode(file.read())
         begun = os.stat(_session_file(session)).st_mtime_ns
     except (OSError, StorageError):
         return False
@@ -79,12 +80,12 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
     return begun < since and inside
 
 
-def note_first(folder: str, what: str, *, unknown: bool) -> bool:
-    """Record in a folder that ``what`` was shown. Return False if it was shown before.
+def note_first(folder: str, name: str, *, unknown: bool) -> bool:
+    """Record in a folder that ``name`` was shown. Return False if it was shown before.
 
     Return ``unknown`` if nothing can be recorded.
     """
-    path = _session_file(what, folder)
+    path = _session_file(name, folder)
     try:
         make_private(os.path.dirname(path))
         forget_older(os.path.dirname(path), time.time() - _RETENTION_SECONDS)

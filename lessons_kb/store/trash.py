@@ -96,7 +96,8 @@ def new_entry(
     meta = {"path": redact(path), "when": when, "why": redact(why)}
     meta |= {} if link is None else {"link": link}
     meta |= {} if expected is None else {"expected": digest(expected)}
-    note, data = os.path.join(entry, _META), json.dumps(meta).encode()
+    note = os.path.join(entry, _META)
+    data = json.dumps(meta).encode()
     with on_failure(abandon, entry):
         if expected is not None:  # the entry lasts only some seconds, so a sync is not needed
             write_unsynced(note, data)
@@ -188,7 +189,8 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
             )  # the file could only be copied, and the new card is based on its content
             return
         else:
-            kind, expected = os.path.join(state, _TRASH), None
+            kind = os.path.join(state, _TRASH)
+            expected = None
         _fill(new_entry(kind, path, why, expected=expected), lambda to: move_in(displaced, to))
 
 
@@ -295,7 +297,8 @@ def _prune(root: str) -> None:
     """
     with contextlib.suppress(ConfigError):
         settings = read_settings(root)[0].trash
-        oldest, size = time.time_ns() - settings.retention_days * _DAY_NS, 0
+        oldest = time.time_ns() - settings.retention_days * _DAY_NS
+        size = 0
         for position, entry in enumerate(entries(root)):
             size += entry.size
             created, _, _rest = entry.name.partition("-")
@@ -329,8 +332,8 @@ def restore(root: str, name_or_path: str) -> str:
     trashed = entries(root)
     matches = [entry for entry in trashed if name_or_path in (entry.name, entry.path)]
     if not matches:
-        near = difflib.get_close_matches(name_or_path, [entry.path for entry in trashed], n=1)
-        hint = f"; did you mean {shown(near[0])}?" if near else ""
+        similar = difflib.get_close_matches(name_or_path, [entry.path for entry in trashed], n=1)
+        hint = f"; did you mean {shown(similar[0])}?" if similar else ""
         raise CardNotFound(f"{shown(name_or_path)} is not in the trash{hint}")
     chosen = matches[0]
     entry = os.path.join(trash_dir(root), chosen.name)

@@ -142,7 +142,8 @@ def trust(root: str, *, made: bool = False) -> None:
         limit = f"at most {MAX_CONFIG_BYTES:,} bytes"
         raise ConfigError(f"{CONFIG_NAME}: cannot be read; make it a readable file of {limit}")
     former = read_record(real)
-    identity, record = identify(real), former or _new_record(real)
+    identity = identify(real)
+    record = former or _new_record(real)
     key = identity.key
     if former is None and real != os.path.realpath(user_brain()):
         if can_be_marked(identity.place):
@@ -154,7 +155,8 @@ def trust(root: str, *, made: bool = False) -> None:
                 rename_state(brain_key(real), key)
             record |= {"token": token, "place": identity.place}
         else:
-            key, record["place"] = brain_key(real), BY_PATH
+            key = brain_key(real)
+            record["place"] = BY_PATH
     made = made or record.get("made") is True
     record = {**record, "root": real, "trusted": True, "made": made, "config": config}
     record.pop("told", None)
@@ -174,9 +176,9 @@ def cache_dir(root: str) -> str:
     """Return the folder for a brain's catalogue and index, and create it if it is missing.
 
     In a trusted brain it is ``.lessons/cache-<token>-<format>``. The token is random, and only the
-    user's state contains it. So no repository and no checkout can introduce a cache that would be
-    read. Versions with another format of the catalogue use another folder, because a process of an
-    older version would continue to write to a file that was created again.
+    user's state contains it. So a repository or a checkout cannot introduce a cache that is read.
+    Versions with another format of the catalogue use another folder, because a process of an older
+    version continues to write to a file that was created again.
 
     The folder is in the user's cache home if the brain is not trusted, if ``.lessons`` is a link,
     belongs to another user or cannot be written, or if the path is not UTF-8. Raises StorageError

@@ -90,7 +90,7 @@ class ServerSettings(UserSettings):
 
 @frozen
 class WithholdSettings(UserSettings):
-    """``[effect]`` of the user's settings: withhold lessons to measure what they prevent."""
+    """``[effect]`` of the user's settings: lessons are withheld to measure their effect."""
 
     table = "effect"
     withhold: float = 0.0
@@ -158,7 +158,7 @@ def read_user_settings(kind: type[Section]) -> Section:
 
 def _suggest(name: str, names: Sequence[str], form: str) -> str:
     """Return a hint with the name that was probably meant, or with all valid names."""
-    near = load(FIND_SIMILAR).get_close_matches(name, names, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {form.format(near[0])}?"
+    similar = load(FIND_SIMILAR).get_close_matches(name, names, n=1, cutoff=0.5)
+    if similar:
+        return f"did you mean {form.format(similar[0])}?"
     return f"use one of {', '.join(map(form.format, names))}"

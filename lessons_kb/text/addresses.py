@@ -15,7 +15,8 @@ def parse_address(url: str, *, instead: str) -> SplitResult:
     """
     try:
         parts = urlsplit(url)
-        host, _port = parts.hostname or "", parts.port
+        host = parts.hostname or ""
+        _port = parts.port  # raises ValueError if it is not a number
     except ValueError as error:
         raise InputError(f"{url!r} is not an address: {error}") from None
     if parts.username or parts.password:

@@ -205,7 +205,8 @@ def _split_camel(word: str) -> list[str]:
 
 
 def _terms_of_unicode(piece: str) -> list[str]:
-    low, high = min(piece), max(piece)
+    low = min(piece)
+    high = max(piece)
     if (low >= "\u3041" and high <= "\u9fff") or (low >= "\uac00" and high <= "\ud7a3"):
         return _bigrams(piece)
     terms: list[str] = []

@@ -57,7 +57,8 @@ def parse_hunks(text: str, *, path: str = "") -> Iterator[Hunk]:
             mark = row[:1] if row[:1] in ("+", "-", "\\") else " "
             if mark != "\\":
                 rows.append((mark, row[1:]))
-                old, new = old - (mark != "+"), new - (mark != "-")
+                old = old - (mark != "+")
+                new = new - (mark != "-")
             continue
         if rows:
             yield Hunk(path=path, line=line, rows=tuple(rows))
@@ -93,4 +94,5 @@ def _parse_agents_hunks(text: str, path: str) -> Iterator[Hunk]:
             yield Hunk(path=path, line=0, rows=tuple(rows))
         name = _AGENTS_NAME.match(row)
         path = name[1].strip() if name else path
-        rows, is_begun = [], name is not None or row.startswith("@@")
+        rows = []
+        is_begun = name is not None or row.startswith("@@")

@@ -80,9 +80,11 @@ def _translate(pattern: str) -> str:
         elif sign == "\\":
             if place + 1 == len(pattern):
                 raise InputError("a backslash at the end escapes nothing")
-            part, place = re.escape(pattern[place + 1]), place + 2
+            part = re.escape(pattern[place + 1])
+            place = place + 2
         else:
-            part, place = re.escape(sign), place + 1
+            part = re.escape(sign)
+            place = place + 1
         parts.append(part)
     return "".join(parts)
 
@@ -124,7 +126,8 @@ def _translate_brackets(pattern: str, start: int) -> tuple[str, int]:
             if name[1] not in _CLASSES:
                 raise InputError(f"there is no class [:{name[1]}:]")
             ranges += _CLASSES[name[1]]
-            begin, place = "", name.end()
+            begin = ""
+            place = name.end()
         elif begin and _is_range(pattern, place):
             end, place = _read_member(pattern, place + 1)
             ranges.append((begin, end))

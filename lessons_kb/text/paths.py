@@ -97,7 +97,8 @@ def _split_call(part: str) -> Iterator[str]:
     if call is None:
         yield part
         return
-    name, rest = part[: call.start()], part[call.end() :]
+    name = part[: call.start()]
+    rest = part[call.end() :]
     if "/" in name or "\\" in name or not rest or rest[0].isdigit():
         yield name
     yield rest
@@ -141,6 +142,13 @@ def is_absolute(name: str) -> bool:
     return name.startswith("/") and "/" in name[1:] and first in _SYSTEM_ROOTS
 
 
+def _is_member_of_one_letter(name: str) -> bool:
+    """Return whether a name is rather code, such as ``p.x`` or ``a.b.c``, than ``main.c``."""
+    if name[-2] != ".":
+        return False
+    return name.count(".") > 1 or name.index(".") == 1
+
+
 def _is_path(name: str) -> bool:
     if any(map(name.count, _NEVER_IN_PATHS)) or not any(map(str.isalpha, name)):
         return False
@@ -151,7 +159,7 @@ def _is_path(name: str) -> bool:
             and name.lower() not in NOT_FILES
             and name[0] not in ".-+@"
             and not name.startswith(("this.", "self."))
-            and (name[-2] != "." or name.rfind(".") == name.find(".") > 1)  # p.x, a.b.c are code
+            and not _is_member_of_one_letter(name)
             and all(char.isalnum() or char in "_.+-@" for char in name)
         )
     if not first:
@@ -200,7 +208,8 @@ def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
     path = join_path(cwd, path)
     windows = has_drive(path) or has_drive(scope)
     if windows:
-        path, scope = path.replace("\\", "/"), scope.replace("\\", "/")
+        path = path.replace("\\", "/")
+        scope = scope.replace("\\", "/")
     path = posixpath.normpath(path)
     inside = f"{posixpath.normpath(scope).rstrip('/')}/" if scope else ""
     fold = str.casefold if windows else str

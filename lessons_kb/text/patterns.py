@@ -62,7 +62,8 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
         find_second = compile_set(patterns[half:], max_memory=max_memory)
 
         def find(text: bytes) -> list[int]:
-            first, second = find_first(text) or (), find_second(text) or ()
+            first = find_first(text) or ()
+            second = find_second(text) or ()
             return [*first, *(half + index for index in second)]
 
         return find
@@ -173,7 +174,7 @@ def compile_globs(patterns: Iterable[str]) -> Globs:
                 # A glob that matches a folder also matches everything below it.
                 end = "/" if regex.folders_only else "(?:/|$)"
                 source = f"{_hint(alternative)}^{regex.source}{end}"
-                _compile_glob(source)
+                _compile_glob(source)  # raises InputError if RE2 refuses it; the result is cached
             except InputError:
                 raise InputError(fix) from None
             compiled.append((source, include))
@@ -190,8 +191,10 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
         return False
     path = path.removeprefix("./")
     plain = path.translate(_LONE)
+    # Every path that a glob matches contains the glob's hint.
     candidates = [(source, include) for source, include in compiled if _hint_of(source) in path]
     if all(include for _source, include in candidates):
+        # A source that matches a folder also matches what is below it.
         return any(_compile_glob(source).search(plain) for source, _include in candidates)
     return any(_decide(candidates, part) for part in _folders_and_path(plain))
 
@@ -248,7 +251,8 @@ def expand_braces(pattern: str, fix: str = "") -> Iterator[str]:
         if braces is None:
             yield first
             continue
-        head, tail = first[: braces.start()], first[braces.end() :]
+        head = first[: braces.start()]
+        tail = first[braces.end() :]
         pending += [f"{head}{choice}{tail}" for choice in reversed(braces[1].split(","))]
     if pending:
         raise InputError(fix)

@@ -90,7 +90,8 @@ def redact(text: str) -> str:
     The time is linear in the length of the text. A second call does not change the result.
     """
     for _ in range(_PASSES):
-        before, text = text, _redact_once(text)
+        before = text
+        text = _redact_once(text)
         if text == before:
             break
     return text
@@ -132,7 +133,8 @@ def excerpt(text: str, limit: int) -> str:
     size = len(text)
     if size > 4 * limit:
         head, tail = text[:limit], text[-2 * limit :]
-        head, tail = head[: head.rfind("\n") + 1], tail.partition("\n")[2]
+        head = head[: head.rfind("\n") + 1]
+        tail = tail.partition("\n")[2]
         head, tail = redact(head), redact(tail)
     else:
         head = tail = redact(text)
@@ -281,8 +283,12 @@ def _find_by_name(view: str, lower: str) -> Iterator[Span]:
     done = line_end = table_end = seen = 0
     while stem := stems.search(lower, seen):
         seen = stem.end()
-        near = _names().search(lower, max(done, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
-        word = near and _names().match(lower, near.start())
+        begin = max(done, stem.start() - _BEFORE_STEM)
+        around_stem = _names().search(lower, begin, seen + _AFTER_STEM)
+        if around_stem is None:
+            continue
+        # Without the limit at the end, the name may be longer.
+        word = _names().match(lower, around_stem.start())
         if word is None:
             continue
         name = _Name(view, word)
@@ -309,7 +315,8 @@ class _Name:
 
     def __init__(self, view: str, word: re.Match[str]) -> None:
         self.start, end = word.span()
-        self.word, self.kind = view[self.start : end], word.lastgroup or ""
+        self.word = view[self.start : end]
+        self.kind = word.lastgroup or ""
         rest = _compiled(r"[\w.-]{0,60}").match(view, end)
         self.rest = rest[0] if rest else ""
         self.end = end + len(self.rest)
@@ -378,35 +385,43 @@ def _next_line(view: str, position: int) -> int:
     return line_end.end() if line_end else len(view)
 
 
-def _text_rows(view: str, start: int, end: int) -> Iterator[Row]:
+def _text_rows(view: str, start: int, next_line: int) -> Iterator[Row]:
     """Yield the rows of a table in plain text, beginning with the line of its headings.
 
-    If a rule of dashes is below the headings, its dashes determine the columns, and another rule or
-    a blank line ends the table. Otherwise a separator divides the cells, and each row has as many
-    cells as the first.
+    That line begins at ``start``, and the next one at ``next_line``. If a rule of dashes is below
+    the headings, its dashes determine the columns, and another rule or a blank line ends the table.
+    Otherwise a separator divides the cells, and each row has as many cells as the first. In this
+    second form, rules and blank lines are skipped.
     """
-    after = _next_line(view, end)
-    if end < after and _COLUMN_RULE.fullmatch(view, end, after):
-        offsets = [dashes.start() - end for dashes in _DASHES.finditer(view, end, after)]
-        yield _split_at(offsets, start, end)
-        start, end = after, _next_line(view, after)
-        while not _RULE.fullmatch(view, start, end):
-            yield _split_at(offsets, start, end)
-            start, end = end, _next_line(view, end)
+    after = _next_line(view, next_line)
+    if next_line < after and _COLUMN_RULE.fullmatch(view, next_line, after):
+        dashes_below = _DASHES.finditer(view, next_line, after)
+        offsets = [dashes.start() - next_line for dashes in dashes_below]
+        yield _split_at(offsets, start, next_line)
+        start = after
+        next_line = _next_line(view, after)
+        # _RULE also matches a blank line and the empty end of the text.
+        while not _RULE.fullmatch(view, start, next_line):
+            yield _split_at(offsets, start, next_line)
+            start = next_line
+            next_line = _next_line(view, next_line)
         return
-    separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
+    heading_line = view[start:next_line]
+    separator = next((sign for sign in _SEPARATORS if sign in heading_line), None)
     size = 0
     while separator is not None and start < len(view):
-        if not size or not _RULE.fullmatch(view, start, end):
-            cells = view[start:end].split(separator)
-            if size and len(cells) != size:
+        is_first = size == 0
+        if is_first or not _RULE.fullmatch(view, start, next_line):
+            cells = view[start:next_line].split(separator)
+            if is_first and separator == "," and not all(map(_is_heading, cells)):
                 return
-            if not size and separator == "," and not all(map(_is_heading, cells)):
+            if not is_first and len(cells) != size:
                 return
             size = len(cells)
             starts = accumulate((len(cell) + 1 for cell in cells), initial=start)
             yield [(first, following - 1) for first, following in pairwise(starts)]
-        start, end = end, _next_line(view, end)
+        start = next_line
+        next_line = _next_line(view, next_line)
 
 
 def _split_at(offsets: list[int], start: int, end: int) -> Row:
@@ -462,7 +477,9 @@ def _find_quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
 
     The span is empty if the value is not a secret.
     """
-    view, start, kind = link.string, link.end(), name.kind
+    view = link.string
+    start = link.end()
+    kind = name.kind
     if link["block"]:
         indent = re.escape(re.split(r"[\n\x0b]", link[0])[-1])
         block = re.compile(rf"[^\n\x0b]+(?:[\n\x0b]{indent}[^\n\x0b]+)*+").match(view, start)
@@ -495,7 +512,8 @@ def _is_quoted_secret(value: str, kind: str) -> bool:
 
 def _find_unquoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
     """Return the span of a value without quotes, or None if it is not a secret."""
-    view, start = link.string, link.end()
+    view = link.string
+    start = link.end()
     value = _compiled(_BARE).match(view, start)
     if value is None or link["comma"]:
         return None

@@ -207,7 +207,9 @@ def _fold_as_read(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _decode(written: str) -> str:
-    """Return what a reader sees for an entity or an escape; "" for a mark of Markdown or ""."""
+    """Return the characters that a reader sees for an entity or an escape. Return "" for a mark of
+    Markdown and for "".
+    """
     if written[:1] == "&":
         name = re.sub("^(?:amp;)+(?=.)", "", written[1:], flags=re.IGNORECASE)
         plain: str = load(ENTITIES).unescape(f"&{name}")

@@ -9,10 +9,13 @@ from typing import Any
 
 from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
+from lessons_kb.transcripts.usage import Usage, read_anthropic, read_openai, read_opencode
 from lessons_kb.values import frozen, replace
 
 PROMPT, ANSWER, CALL = "prompt", "answer", "call"
 COMPACTION, INTERRUPT = "compaction", "interrupt"
+REQUEST = "request"
+"""The kind of an entry with the usage of one request to the model. Readers yield it on demand."""
 
 OK, FAILED, CANCELLED, UNKNOWN = "ok", "failed", "cancelled", "unknown"
 
@@ -43,6 +46,8 @@ class Entry:
     output: str = ""
     step: str = ""
     """The id of the message that made the call; "" if it is unknown or this is not a call."""
+    usage: Usage | None = None
+    """The tokens of a request. ``at`` is then the time at which its answer began."""
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -70,10 +75,14 @@ def texts_of(content: object) -> str:
 class RecordReader:
     """Parses the record of one agent, line by line, into entries.
 
-    A line that is not a JSON object is skipped.
+    A line that is not a JSON object is skipped. With ``usage``, the requests to the model are
+    entries as well. An entry of a request may follow later entries, so sort by time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, usage: bool = False) -> None:
+        self._reads_usage = usage
+        self._request: Entry | None = None
+        """The request whose usage may not be complete."""
         self.steps: dict[str, str] = {}
         """A mapping from call id to step id. Calls of one message share a step.
 
@@ -95,12 +104,24 @@ class RecordReader:
                 continue
             if isinstance(data, dict):
                 yield from self._read(data)
+                if self._reads_usage:
+                    yield from self._read_request(data)
 
     def finish(self) -> Iterator[Entry]:
         """Yield the deferred answer, if there is one."""
         if self._answer is not None:
             yield self._answer
         self._answer = None
+
+    def finish_requests(self) -> Iterator[Entry]:
+        """Yield the last request, if there is one."""
+        if self._request is not None:
+            yield self._request
+        self._request = None
+
+    def _read_request(self, _data: Mapping[str, Any], /) -> Iterator[Entry]:
+        """Yield the requests that are complete with one object of the record."""
+        yield from ()
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         """Yield the entries of one object of the record."""
@@ -156,6 +177,8 @@ _MACHINE = (
 )
 """The first words of messages that the client wrote in the user's name."""
 _REMINDER = ("<system-reminder>", "</system-reminder>")
+_NO_MODEL = "<synthetic>"
+"""The model of a message that Claude Code wrote itself, without a request."""
 _CONTINUED = "This session is being continued from a previous conversation"
 
 
@@ -170,8 +193,8 @@ class ClaudeReader(RecordReader):
     The reader yields no prompts for a ``subagent``, because no user types them.
     """
 
-    def __init__(self, *, subagent: bool = False) -> None:
-        super().__init__()
+    def __init__(self, *, subagent: bool = False, usage: bool = False) -> None:
+        super().__init__(usage=usage)
         self._subagent = subagent
         self._message = ""
 
@@ -188,6 +211,24 @@ class ClaudeReader(RecordReader):
         elif data.get("type") == "user":
             yield from self._read_results(data, blocks)
             yield from self._read_user(data, blocks)
+
+    def _read_request(self, data: Mapping[str, Any], /) -> Iterator[Entry]:
+        """Yield the request before the one of this line.
+
+        Each content block of a message has a line, and the last line has the final usage.
+        """
+        message = mapping(data.get("message"))
+        is_ours = (data.get("isSidechain") is True) == self._subagent
+        model = str(message.get("model") or "")
+        if data.get("type") != "assistant" or not is_ours or model == _NO_MODEL:
+            return
+        usage = read_anthropic(mapping(message.get("usage")), model)
+        message_id = str(message.get("id") or "")
+        if self._request is not None and self._request.id == message_id:
+            self._request = replace(self._request, usage=usage)
+            return
+        yield from self.finish_requests()
+        self._request = replace(self._base, kind=REQUEST, id=message_id, usage=usage)
 
     def _read_assistant(self, blocks: list[dict[str, Any]], message: str) -> None:
         for block in blocks:
@@ -264,17 +305,44 @@ _REFUSED = ("unsupported call:", "unsupported custom tool call:", "failed to par
 _HEAD = 400
 """The number of characters of an output that are searched for its exit code."""
 _SHELLS = ("exec_command", "shell", "local_shell")
+_ITEMS_OF_MODEL = (*_CALLS, "reasoning", "web_search_call")
+"""The kinds of items that a model answers with, beside its messages."""
 
 
 class CodexReader(RecordReader):
     """Parses a Codex rollout."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, usage: bool = False) -> None:
+        super().__init__(usage=usage)
         self._step = ""
         """The id of the first call since the last result. Later calls belong to the same step."""
         self._turns: dict[str, int] = {}
         """A mapping from turn id to the number of prompts of the turn that have been read."""
+        self._model = ""
+        self._answered_at = 0.0
+        """The time at which the present answer of the model began; 0 between answers."""
+        self._totals: Mapping[str, Any] = {}
+        """The usage of all requests so far."""
+
+    def _read_request(self, data: Mapping[str, Any], /) -> Iterator[Entry]:
+        """Yield the request of an event with its usage, which the record may repeat."""
+        payload = mapping(data.get("payload"))
+        kind, info = payload.get("type"), mapping(payload.get("info"))
+        if data.get("type") == "turn_context":
+            self._model = str(payload.get("model") or self._model)
+        elif data.get("type") == "response_item":
+            by_model = kind in _ITEMS_OF_MODEL or payload.get("role") == "assistant"
+            if by_model and not self._answered_at:
+                self._answered_at = self._base.at
+        elif kind == "token_count" and info:
+            totals = mapping(info.get("total_token_usage"))
+            if totals and totals == self._totals:
+                return
+            self._totals = totals
+            usage = read_openai(mapping(info.get("last_token_usage")), self._model)
+            at = self._answered_at or self._base.at
+            self._answered_at = 0.0
+            yield replace(self._base, kind=REQUEST, at=at, usage=usage)
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         payload = mapping(data.get("payload"))
@@ -284,7 +352,8 @@ class CodexReader(RecordReader):
         session = payload.get("id" if data.get("type") == "session_meta" else "thread_id")
         cwd = where.get("cwd") if "command" not in where else None
         self._move(data.get("timestamp"), session, cwd)
-        kind, item = payload.get("type"), mapping(payload.get("item"))
+        kind = payload.get("type")
+        item = mapping(payload.get("item"))
         command = item if item.get("type") == "CommandExecution" else payload
         message = item or payload
         text = (texts_of(message.get("content")) or str(message.get("message") or "")).strip()
@@ -385,8 +454,10 @@ class CopilotReader(RecordReader):
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         if (data.get("agentId") or "") != self.subagent:
             return
-        event, kind = mapping(data.get("data")), data.get("type")
-        call_id, text = str(event.get("toolCallId") or ""), texts_of(event.get("content")).strip()
+        event = mapping(data.get("data"))
+        kind = data.get("type")
+        call_id = str(event.get("toolCallId") or "")
+        text = texts_of(event.get("content")).strip()
         self._move(data.get("timestamp"))
         if kind in ("session.start", "session.resume"):
             self._move("", event.get("sessionId"), mapping(event.get("context")).get("cwd"))
@@ -396,7 +467,8 @@ class CopilotReader(RecordReader):
         elif kind == "assistant.message" and text:
             self._defer_answer(text)
         elif kind == "tool.execution_start":
-            tool, arguments = str(event.get("toolName") or ""), mapping(event.get("arguments"))
+            tool = str(event.get("toolName") or "")
+            arguments = mapping(event.get("arguments"))
             self._begin(call_id, tool=tool, arguments=arguments)
         elif kind == "tool.execution_complete":
             failed = event.get("success") is False
@@ -428,7 +500,8 @@ class GeminiReader(RecordReader):
         for message in map(mapping, messages if isinstance(messages, list) else [data]):
             self._move(message.get("timestamp"), data.get("sessionId"))
             content = message.get("displayContent") or message.get("content")
-            text, message_id = _without_hooks(texts_of(content)), str(message.get("id") or "")
+            text = _without_hooks(texts_of(content))
+            message_id = str(message.get("id") or "")
             calls = message.get("toolCalls")
             if message.get("type") == "user":
                 if text and not text.startswith(_CONTEXT) and self._is_new(message_id):
@@ -449,12 +522,14 @@ class GeminiReader(RecordReader):
         response = mapping(mapping(first.get("functionResponse")).get("response"))
         error = response.get("error")
         output = _without_hooks(str(error or response.get("output") or ""))
-        ended, tool = _STATUSES[call["status"]], str(call.get("name") or "")
+        ended = _STATUSES[call["status"]]
+        tool = str(call.get("name") or "")
         code = _EXIT_LINE.search(output) if tool == _SHELL else None
         if ended == OK and (error or (code and code[1] != "0")):
             ended = FAILED
         at = read_time(call.get("timestamp")) or self._base.at
-        call_id, arguments = str(call.get("id") or ""), mapping(call.get("args"))
+        call_id = str(call.get("id") or "")
+        arguments = mapping(call.get("args"))
         return self._end(call_id, ended, output, at=at, tool=tool, arguments=arguments)
 
 
@@ -467,12 +542,15 @@ CLAUDE, CODEX, GEMINI, COPILOT = AGENTS = ("claude-code", "codex", "gemini-cli",
 _READERS = {CODEX: CodexReader, GEMINI: GeminiReader, COPILOT: CopilotReader}
 
 
-def open_record(agent: str, *, subagent: bool = False) -> RecordReader:
+def open_record(agent: str, *, subagent: bool = False, usage: bool = False) -> RecordReader:
     """Return a new reader for one of AGENTS. Other agents get the reader of Claude Code.
 
-    ``subagent`` means that the record is from a Claude Code subagent.
+    ``subagent`` means that the record is from a Claude Code subagent. With ``usage``, the requests
+    to the model are entries as well.
     """
-    return _READERS[agent]() if agent in _READERS else ClaudeReader(subagent=subagent)
+    if agent in _READERS:
+        return _READERS[agent](usage=usage)
+    return ClaudeReader(subagent=subagent, usage=usage)
 
 
 def read_tail(
@@ -506,10 +584,12 @@ def read_answer(agent: str, data: bytes, session: str) -> Entry | None:
 _ENDED = {"completed": OK, "error": FAILED}
 
 
-def read_part(message: Mapping[str, Any], part: Mapping[str, Any], *, cwd: str) -> Iterator[Entry]:
+def read_part(
+    message: Mapping[str, Any], part: Mapping[str, Any], *, cwd: str, usage: bool = False
+) -> Iterator[Entry]:
     """Yield the entry of a part of a ``message`` in the form in which opencode stores it.
 
-    Parts of other kinds yield nothing.
+    Parts of other kinds yield nothing. With ``usage``, the end of a step yields its request.
     """
     base = Entry(
         kind=PROMPT,
@@ -518,13 +598,18 @@ def read_part(message: Mapping[str, Any], part: Mapping[str, Any], *, cwd: str) 
         id=str(message.get("id") or ""),
         cwd=cwd,
     )
-    kind, text, state = part.get("type"), part.get("text"), mapping(part.get("state"))
+    kind = part.get("type")
+    text = part.get("text")
+    state = mapping(part.get("state"))
     ended = _ENDED.get(str(state.get("status")))
     if kind == "text" and isinstance(text, str) and text.strip() and not part.get("synthetic"):
         asked = message.get("role") == "user"
         yield replace(base, kind=PROMPT if asked else ANSWER, text=text.strip())
     elif kind == "compaction":
         yield replace(base, kind=COMPACTION)
+    elif kind == "step-finish" and usage:
+        tokens = read_opencode(mapping(part.get("tokens")), str(message.get("modelID") or ""))
+        yield replace(base, kind=REQUEST, usage=tokens)
     elif kind == "tool" and ended:
         code = mapping(state.get("metadata")).get("exit")
         yield replace(

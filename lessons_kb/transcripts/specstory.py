@@ -59,7 +59,9 @@ def read_export(text: str, *, session: str = "") -> Iterator[Entry]:
     ends = [speaker.start() for speaker in speakers[1:]] + [len(text)]
     head = text[:400]
     quiet = OK if _CLAUDE in head else UNKNOWN
-    begin, at, by_client = _parse_time(head), 0.0, -1.0
+    begin = _parse_time(head)
+    at = 0.0
+    by_client = -1.0
     for number, (speaker, end) in enumerate(zip(speakers, ends, strict=False)):
         at = _parse_time(speaker[2] or "") or at or begin
         base = Entry(kind=PROMPT, at=at, session=session)
@@ -104,7 +106,8 @@ def _read_call(kind: str, tool: str, body: str, base: Entry, quiet: str) -> Entr
     top, language, inside, rest = _split_fence(body)
     command, output, ended = "", inside, OK
     if kind == "shell" and language in _SHELLS:
-        command, output = inside, _split_fence(rest)[2]
+        command = inside
+        output = _split_fence(rest)[2]
     elif kind == "shell" and top.count("`") > 1:
         command = top[top.index("`") : top.rindex("`")].strip("`")
     if output.startswith(_REFUSED):
@@ -156,7 +159,8 @@ def _call(
 ) -> Entry:
     arguments = {"path": next(filter(None, file.groups()))} if file else {}
     if command:
-        tool, arguments = "run_terminal_cmd", {"command": command.strip()}
+        tool = "run_terminal_cmd"
+        arguments = {"command": command.strip()}
     output = output[-MAX_OUTPUT:]
     return replace(base, kind=CALL, tool=tool, arguments=arguments, ended=ended, output=output)
 

@@ -155,7 +155,8 @@ def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
     )
     ranked = sorted(zip(score(history), history, strict=True), key=lambda pair: -pair[0])
     for _points, facts in ranked:
-        low, subject = f"{facts.subject}\n{facts.body}".lower(), facts.subject.lower()
+        low = f"{facts.subject}\n{facts.body}".lower()
+        subject = facts.subject.lower()
         if shows("repairs", low) and not shows("builds", subject) and facts.tests and facts.removed:
             names = ask_git(top, *_NAMES, facts.id).split(b"\0")
             yield facts, [path for path in map(decode, names) if path and is_test(path)]
@@ -196,7 +197,8 @@ def _try_check(task: Task, work: str, *, wanted: bool, seconds: float, mark: str
     """
     output = os.path.join(os.path.dirname(work), "output")
     run = partial(run_bounded, cwd=work, output=output, mark=mark)
-    if task.setup and run(shell(task.setup), seconds=SETUP_SECONDS):
+    setup_code = run(shell(task.setup), seconds=SETUP_SECONDS) if task.setup else 0
+    if setup_code:
         raise _UselessError(f"setup fails: {last_line(redact(read_output(output)))}")
     codes = []
     for _ in range(TRIES):

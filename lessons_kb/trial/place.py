@@ -54,30 +54,30 @@ class Place:
     """The state folder of our hooks in this run."""
 
 
-def open_place(kept: str) -> Place:
-    """Create the folders of a run, and record them in ``kept``, the folder of its results."""
+def open_place(run_folder: str) -> Place:
+    """Create the folders of a run, and record them in ``run_folder``, the folder of its results."""
     mark = new_mark()
     temporary = tempfile.gettempdir()
     work, state = (os.path.join(temporary, f"{kind}{mark}") for kind in (_WORK, _STATE))
     record = {"mark": mark, "temporary": temporary}
-    write_private(os.path.join(kept, _RECORD), json.dumps(record).encode())
+    write_private(os.path.join(run_folder, _RECORD), json.dumps(record).encode())
     for folder in (work, state):
         with storage_errors(folder):
             os.mkdir(folder, 0o700)
     return Place(mark=mark, work=work, state=state)
 
 
-def close_place(kept: str, place: Place) -> list[str]:
+def close_place(run_folder: str, place: Place) -> list[str]:
     """End the processes of a run and remove its folders. Return the folders that cannot be removed.
 
-    If a folder remains, the record in ``kept`` remains as well, and the next trial in this folder
-    tries again.
+    If a folder remains, the record in ``run_folder`` remains as well, and the next trial tries
+    again.
     """
     end_marked(place.mark)
     remaining = [folder for folder in (place.work, place.state) if not _remove_folder(folder)]
     if not remaining:
         with contextlib.suppress(OSError):
-            os.remove(os.path.join(kept, _RECORD))
+            os.remove(os.path.join(run_folder, _RECORD))
     return remaining
 
 
@@ -101,17 +101,17 @@ def _remove_folder(folder: str) -> bool:
     return not os.path.lexists(folder)
 
 
-def close_dead_place(kept: str) -> list[str]:
+def close_dead_place(run_folder: str) -> list[str]:
     """Close the place of a run whose trial was killed. Do nothing if it was closed already.
 
     Returns the folders that cannot be removed.
     """
-    record = read_json(os.path.join(kept, _RECORD), limit=_MAX_RECORD)
+    record = read_json(os.path.join(run_folder, _RECORD), limit=_MAX_RECORD)
     mark, temporary = record.get("mark"), record.get("temporary")
     if not isinstance(mark, str) or not isinstance(temporary, str) or not _MARK.fullmatch(mark):
         return []
     work, state = (os.path.join(temporary, f"{kind}{mark}") for kind in (_WORK, _STATE))
-    return close_place(kept, Place(mark=mark, work=work, state=state))
+    return close_place(run_folder, Place(mark=mark, work=work, state=state))
 
 
 def check_out(repository: str, commit: str, work: str) -> None:
@@ -256,8 +256,8 @@ def make_way(top: str, full: str) -> None:
 def _ask_lessons(words: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
     """Return the output of our own command, run in ``folder``. Raises InputError."""
     command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", *words]
-    with tempfile.TemporaryDirectory() as kept:
-        output, errors = os.path.join(kept, "output"), os.path.join(kept, "errors")
+    with tempfile.TemporaryDirectory() as results:
+        output, errors = os.path.join(results, "output"), os.path.join(results, "errors")
         with open(errors, "wb") as stream:
             code = run_bounded(
                 command,
@@ -333,7 +333,7 @@ def bring_check(repository: str, task: Task, work: str) -> None:
 
 
 def _remove_file(work: str, full: str) -> None:
-    """Remove a file below ``work`` unless it is behind a link, where git would not find it."""
+    """Remove a file below ``work`` unless it is behind a link, where git does not look for it."""
     folder = os.path.dirname(full)
     if os.path.realpath(folder) != os.path.join(
         os.path.realpath(work), os.path.relpath(folder, work)

@@ -205,7 +205,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
 
 def find_dead(folder: str, done: Sequence[Result]) -> list[str]:
     """Return the names of runs that began and have no result, because they were killed."""
-    ended = {_name(*one.key) for one in done}
+    ended = {_name(*result.key) for result in done}
     return [name for name in _list_runs(folder) if name not in ended]
 
 
@@ -234,16 +234,19 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     if not find_no_network():
         say("this system cannot block network access: checks run with it")
     plan = replace(plan, tasks=[_pin_commits(task, plan.repository) for task in plan.tasks])
-    done = [one for one in read_results(plan.folder) if one.outcome != FAULT]
-    used = {one.key for one in done}
+    done = [result for result in read_results(plan.folder) if result.outcome != FAULT]
+    used = {result.key for result in done}
     order = random.Random(plan.folder)  # noqa: S311 (an order that a resumed trial finds again)
     todo = []
     for number in range(1, plan.runs + 1):
         for task in plan.tasks:
-            shuffled = [(task, arm, number) for arm in plan.arms]
-            order.shuffle(shuffled)
-            todo += [one for one in shuffled if (one[0].name, *one[1:]) not in used]
-    stop, lock, end = threading.Event(), threading.Lock(), [""]
+            arms = list(plan.arms)
+            order.shuffle(arms)
+            todo += [(task, arm, number) for arm in arms if (task.name, arm, number) not in used]
+    stop = threading.Event()
+    lock = threading.Lock()
+    reasons: list[str] = []
+    """The reasons for the end of the trial before all runs are done, in their order."""
 
     def work(task: Task, arm: str, number: int) -> None:
         if stop.is_set():
@@ -261,17 +264,17 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             say(show_result(result, of=len(plan.tasks) * plan.runs * len(plan.arms), at=len(done)))
             reason = find_end(plan.budget, done)
             if reason:
-                end[0] = end[0] or reason
+                reasons.append(reason)
                 stop.set()
 
     with ThreadPoolExecutor(plan.jobs) as pool:
         try:
-            futures = [pool.submit(work, *one) for one in todo]
+            futures = [pool.submit(work, *run) for run in todo]
             for future in futures:
                 future.result()
         finally:
             stop.set()  # after an error or Ctrl-C, the other runs end as well
-    return end[0]
+    return reasons[0] if reasons else ""
 
 
 def _pin_commits(task: Task, repository: str) -> Task:
@@ -336,16 +339,16 @@ def run_once(
     say: Callable[[str], None],
 ) -> Result:
     """Run a task in the arm of ``result`` and check it. Store the output and the diff."""
-    kept = os.path.join(plan.folder, _RUNS, _name(*result.key))
-    make_private(kept)
+    run_folder = os.path.join(plan.folder, _RUNS, _name(*result.key))
+    make_private(run_folder)
     check_texts(task)
-    with _make_place(plan, task, result.arm, kept, say) as place:
+    with _make_place(plan, task, result.arm, run_folder, say) as place:
         work = place.work
 
         def run(
-            what: str, command: Sequence[str], seconds: float, text: str = ""
+            name: str, command: Sequence[str], seconds: float, text: str = ""
         ) -> tuple[int | None, str]:
-            output = os.path.join(kept, f"{what}.txt")
+            output = os.path.join(run_folder, f"{name}.txt")
             code = run_bounded(
                 command,
                 cwd=work,
@@ -381,10 +384,14 @@ def run_once(
             dollars=dollars,
             session=session,
             hooks=count_events(place.state),
-            lessons=tuple({**one, "id": cards.get(one["id"], one["id"])} for one in injected),
+            lessons=tuple(
+                {**lesson, "id": cards.get(lesson["id"], lesson["id"])} for lesson in injected
+            ),
         )
         diff = read_diff(work, "HEAD").text
-        write_unsynced(os.path.join(kept, "diff.patch"), redact(diff).encode("utf-8", "replace"))
+        write_unsynced(
+            os.path.join(run_folder, "diff.patch"), redact(diff).encode("utf-8", "replace")
+        )
         if code is None:
             ended = f"the agent was ended after {plan.seconds:.0f} seconds; --seconds allows more"
             return replace(result, note=ended)
@@ -415,10 +422,10 @@ _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commi
 
 @contextlib.contextmanager
 def _make_place(
-    plan: TrialPlan, task: Task, arm: str, kept: str, say: Callable[[str], None]
+    plan: TrialPlan, task: Task, arm: str, run_folder: str, say: Callable[[str], None]
 ) -> Iterator[_Run]:
     """Prepare the folder and the environment of a run, and remove them afterwards."""
-    place = open_place(kept)
+    place = open_place(run_folder)
     try:
         work = os.path.join(place.work, os.path.basename(plan.repository))
         os.mkdir(work)
@@ -434,7 +441,8 @@ def _make_place(
             DEADLINE_VARIABLE.decode(): "60",
         }
         write_arm(place.state, token, arm)
-        top, root = work, os.path.normpath(os.path.join(work, inside))
+        top = work
+        root = os.path.normpath(os.path.join(work, inside))
         if inside.split(os.sep)[0] == os.pardir:
             top = root = environment[ENVIRONMENT] = os.path.join(place.state, "brain")
             os.mkdir(root)
@@ -451,7 +459,7 @@ def _make_place(
         )
         yield _Run(work=work, state=place.state, environment=environment, mark=place.mark)
     finally:
-        _report_remaining(close_place(kept, place), say)
+        _report_remaining(close_place(run_folder, place), say)
 
 
 def _report_remaining(folders: Sequence[str], say: Callable[[str], None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -35,35 +35,61 @@ def summarize(
     """
     names = {task.name for task in tasks}
     results = [result for result in results if result.task in names and result.arm in ARMS]
-    arms = list(dict.fromkeys(one.arm for one in results))
+    arms = list(dict.fromkeys(result.arm for result in results))
     own = {task.name for task in tasks if task.own}
-    good = [one for one in results if one.outcome != FAULT]
-    groups = {"": [one for one in good if one.task not in own]}
+    valid = [result for result in results if result.outcome != FAULT]
+    groups = {"": [result for result in valid if result.task not in own]}
     if own:
-        groups["on the fix that the lesson came from"] = [one for one in good if one.task in own]
-    rows: dict[str, dict[str, list[str]]] = {task.name: {arm: [] for arm in arms} for task in tasks}
-    lessons: dict[str, set[str]] = {task.name: set() for task in tasks}
-    for one in results:
-        rows[one.task][one.arm].append(one.outcome)
-        lessons[one.task] |= {given["id"] for given in one.lessons}
+        on_own = [result for result in valid if result.task in own]
+        groups["on the fix that the lesson came from"] = on_own
+    faults = [result for result in results if result.outcome == FAULT]
     return {
-        "arms": {arm: _measure([one for one in good if one.arm == arm]) for arm in arms},
-        "tasks": [
-            {"task": task.name, "lesson": task.lesson, "arms": rows[task.name]}
-            | {"lessons": sorted(lessons[task.name])}
-            for task in tasks
-        ],
-        "comparisons": [
-            {"of": group, "first": WITHOUT, "second": arm} | _describe(compare_arms(of, arm), arm)
-            for group, of in groups.items()
-            for arm in arms
-            if WITHOUT in arms and arm != WITHOUT
-        ],
-        "lessons": count_lessons(good),
-        "faults": [{"run": one.key, "why": one.note} for one in results if one.outcome == FAULT],
+        "arms": {arm: _measure([run for run in valid if run.arm == arm]) for arm in arms},
+        "tasks": _list_tasks(tasks, results, arms),
+        "comparisons": _compare_all(groups, arms),
+        "lessons": count_lessons(valid),
+        "faults": [{"run": result.key, "why": result.note} for result in faults],
         "died": list(dead),
-        "results": [as_data(one) for one in results],
+        "results": [as_data(result) for result in results],
     }
+
+
+def _list_tasks(
+    tasks: Sequence[Task], results: Sequence[Result], arms: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return each task with the outcomes of its runs in each arm, and the lessons they got."""
+    rows = []
+    for task in tasks:
+        outcomes: dict[str, list[str]] = {arm: [] for arm in arms}
+        lessons: set[str] = set()
+        for result in results:
+            if result.task == task.name:
+                outcomes[result.arm].append(result.outcome)
+                lessons |= {lesson["id"] for lesson in result.lessons}
+        rows.append(
+            {
+                "task": task.name,
+                "lesson": task.lesson,
+                "arms": outcomes,
+                "lessons": sorted(lessons),
+            }
+        )
+    return rows
+
+
+def _compare_all(
+    groups: Mapping[str, Sequence[Result]], arms: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the comparison of each arm with the arm without lessons, for each group of results."""
+    if WITHOUT not in arms:
+        return []
+    rows = []
+    for group, results in groups.items():
+        for arm in arms:
+            if arm != WITHOUT:
+                comparison = _describe(compare_arms(results, arm), arm)
+                rows.append({"of": group, "first": WITHOUT, "second": arm, **comparison})
+    return rows
 
 
 def count_lessons(results: Iterable[Result]) -> list[dict[str, Any]]:
@@ -90,7 +116,7 @@ def count_lessons(results: Iterable[Result]) -> list[dict[str, Any]]:
 def _measure(results: Sequence[Result]) -> dict[str, Any]:
     measured: dict[str, Any] = {
         "runs": len(results),
-        "right": sum(one.outcome == RIGHT for one in results),
+        "right": sum(result.outcome == RIGHT for result in results),
     }
     for name in ("seconds", "tokens", "dollars", "lessons"):
         values = [getattr(result, name) for result in results]
@@ -115,22 +141,24 @@ def _describe(comparison: Comparison, arm: str) -> dict[str, Any]:
 
 def say(comparison: Comparison, arm: str = WITH) -> str:
     """Describe a comparison with the arm without lessons in a sentence."""
-    one = comparison
-    if not one.pairs:
+    if not comparison.pairs:
         return "nothing to compare yet"
-    with_, without = one.both_right + one.repaired, one.both_right + one.broken
-    what = "lessons" if arm == WITH else f"the arm {arm}"
-    shares = f"{with_} of {one.pairs} right with {what}, {without} of {one.pairs} without"
-    changed = f"{one.repaired} repaired, {one.broken} broken"
-    low, high = (f"{100 * bound:+.0f}" for bound in one.interval)
-    interval = f"difference {100 * one.difference:+.0f} points, 95 % interval {low} to {high}"
-    if one.settled:
-        verdict = "this is more than chance" if one.difference > 0 else "lessons do harm here"
-        return f"{shares}: {changed}; {interval}, p = {one.p:.2g}: {verdict}"
-    more = max(one.needed - one.pairs, 1)
+    pairs = comparison.pairs
+    right_with = comparison.both_right + comparison.repaired
+    right_without = comparison.both_right + comparison.broken
+    name = "lessons" if arm == WITH else f"the arm {arm}"
+    shares = f"{right_with} of {pairs} right with {name}, {right_without} of {pairs} without"
+    changed = f"{comparison.repaired} repaired, {comparison.broken} broken"
+    low, high = (f"{100 * bound:+.0f}" for bound in comparison.interval)
+    points = 100 * comparison.difference
+    interval = f"difference {points:+.0f} points, 95 % interval {low} to {high}"
+    if comparison.settled:
+        verdict = "this is more than chance" if points > 0 else "lessons do harm here"
+        return f"{shares}: {changed}; {interval}, p = {comparison.p:.2g}: {verdict}"
+    more = max(comparison.needed - pairs, 1)
     return (
         f"{shares}: {changed}; {interval}: too few to tell, "
-        f"about {counted(one.needed, 'pair')} are needed ({more:,} more)"
+        f"about {counted(comparison.needed, 'pair')} are needed ({more:,} more)"
     )
 
 
@@ -143,18 +171,20 @@ def show_summary(data: dict[str, Any]) -> list[str]:
     lines = []
     for row in data["tasks"]:
         cells = (f"{arm} {row['arms'][arm].count(RIGHT)}/{len(row['arms'][arm])}" for arm in arms)
-        given = f"  ({', '.join(row['lessons'])})" if row["lessons"] else ""
-        lines.append(f"{row['task']}: {', '.join(cells)}{given}")
+        lessons = f"  ({', '.join(row['lessons'])})" if row["lessons"] else ""
+        lines.append(f"{row['task']}: {', '.join(cells)}{lessons}")
     lines.append("")
-    for arm, one in data["arms"].items():
-        known = [f"{one['right']} of {counted(one['runs'], 'run')} right"]
-        known += [form.format(one[key]) for key, form in _FORMS.items() if one[key] is not None]
-        lines.append(f"{arm}: {', '.join(known)}, {one['lessons'] or 0:.1f} lessons a run")
-    lines += ["", *(f"{one['lesson']}: {one['says']}." for one in data["lessons"]), ""]
-    for one in data["comparisons"]:
-        head = f"{one['second']} against {one['first']}"
-        lines.append(f"{head}{', ' + one['of'] if one['of'] else ''}: {one['says']}.")
-    lines += [f"fault: {' '.join(map(str, one['run']))}: {one['why']}" for one in data["faults"]]
+    for arm, measures in data["arms"].items():
+        parts = [f"{measures['right']} of {counted(measures['runs'], 'run')} right"]
+        for key, form in _FORMS.items():
+            if measures[key] is not None:
+                parts.append(form.format(measures[key]))
+        lines.append(f"{arm}: {', '.join(parts)}, {measures['lessons'] or 0:.1f} lessons a run")
+    lines += ["", *(f"{row['lesson']}: {row['says']}." for row in data["lessons"]), ""]
+    for row in data["comparisons"]:
+        group = f", {row['of']}" if row["of"] else ""
+        lines.append(f"{row['second']} against {row['first']}{group}: {row['says']}.")
+    lines += [f"fault: {' '.join(map(str, row['run']))}: {row['why']}" for row in data["faults"]]
     lines += [
         f"died: {run}; it counts for nothing, and --resume repeats it" for run in data["died"]
     ]

@@ -74,25 +74,25 @@ def read_tasks(text: str, name: str) -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-def _read_task(table: object, place: str, number: int) -> Task:
+def _read_task(table: object, where: str, number: int) -> Task:
     if not isinstance(table, dict):
-        raise InputError(f"{place}: not a table; write prompt, commit and check")
+        raise InputError(f"{where}: not a table; write prompt, commit and check")
     known = {field.name: field for field in fields(Task)}
     for key, value in table.items():
         if key not in known:
-            raise InputError(f"{place}: {key!r} is unknown; use one of {', '.join(known)}")
+            raise InputError(f"{where}: {key!r} is unknown; use one of {', '.join(known)}")
         kind: type = {"check_files": list, "own": bool}.get(key, str)
         if not isinstance(value, kind):
-            raise InputError(f"{place}: {key} must be a {kind.__name__}, not {value!r}")
+            raise InputError(f"{where}: {key} must be a {kind.__name__}, not {value!r}")
     for key in _REQUIRED:
         if not table.get(key, "").strip():
-            raise InputError(f"{place}: {key} is missing; a task needs {', '.join(_REQUIRED)}")
+            raise InputError(f"{where}: {key} is missing; a task needs {', '.join(_REQUIRED)}")
     name = table.get("name", f"task-{number}")
     if not _NAME.fullmatch(name):
-        raise InputError(f"{place}: name {name!r} must be letters, digits, '.', '-' and '_'")
+        raise InputError(f"{where}: name {name!r} must be letters, digits, '.', '-' and '_'")
     files = tuple(map(str, table.get("check_files", ())))
     if bool(files) != bool(table.get("check_from")):
-        raise InputError(f"{place}: check_from (a commit) and check_files belong together")
+        raise InputError(f"{where}: check_from (a commit) and check_files belong together")
     return Task(**{**table, "name": name, "check_files": files})
 
 

@@ -30,7 +30,7 @@ from textual.widgets import Button, Input, Static
 
 from lessons_kb.cards.edit_sources import list_session_quotes
 from lessons_kb.data import read_patterns
-from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
+from lessons_kb.errors import CardNotFound, Contradiction, DuplicateCard, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.tui.rows import (
@@ -133,7 +133,8 @@ class RowList(ScrollView, can_focus=True):
         number, style = y + self.scroll_offset.y, self.rich_style
         if number >= len(self.rows):
             return Strip.blank(self.room, style)
-        row, is_chosen = self.rows[number], number == self.cursor
+        row = self.rows[number]
+        is_chosen = number == self.cursor
         if is_chosen or row.status not in ("active", BROKEN):
             name = "list--cursor" if is_chosen else "list--dim"
             style += self.get_component_rich_style(name, partial=True)
@@ -442,11 +443,17 @@ class ManageApp(App[None]):
                 self.say(str(error), bad=True)
                 return
             merge = functools.partial(self.source.merge, draft, error.existing)
-            accept = functools.partial(self.source.accept, draft, on_duplicate="new")
-            question = f"This may be a duplicate: {str(error).partition(';')[0]}."
+            reason = str(error).partition(";")[0]
+            if isinstance(error, Contradiction):
+                rule, question = "contradicts", f"{reason}."
+                label = "write it; an agent gets only one of the two"
+            else:
+                rule, question = "new", f"This may be a duplicate: {reason}."
+                label = "write a second card"
+            accept = functools.partial(self.source.accept, draft, on_duplicate=rule)
             answers: dict[str, tuple[str, Act | None]] = {
                 "m": ("count it there", merge),
-                "n": ("write a second card", accept),
+                "n": (label, accept),
                 "w": ("wait", None),
             }
             self._ask(question, answers)
@@ -614,7 +621,8 @@ class ManageApp(App[None]):
 
     def _draw_status(self) -> None:
         """Draw the last message and the number of displayed rows."""
-        board, shown = self.board, len(self.listing.rows)
+        board = self.board
+        shown = len(self.listing.rows)
         rows = len(board.rows[board.tab])
         if shown < rows:
             count = f"{shown} of {rows}"
@@ -660,7 +668,8 @@ class ManageApp(App[None]):
 
     def _action_do(self, key: str) -> bool:
         """Perform the action of a key in the current tab. Return whether the key has an action."""
-        act, row = find_act(self.board.tab, key), self.listing.current
+        act = find_act(self.board.tab, key)
+        row = self.listing.current
         if act not in ROW_ACTS:
             self._do(act)
         elif row is not None:

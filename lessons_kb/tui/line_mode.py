@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
 
-from lessons_kb.errors import DuplicateCard, InputError, LessonsError
+from lessons_kb.errors import Contradiction, DuplicateCard, InputError, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import counted
 from lessons_kb.tui.rows import (
@@ -129,9 +129,15 @@ class _Prompt:
                 return self._source.edit(row, open_editor)
             case "accept":
                 try:
-                    rule = "new" if "new" in words else "fail"
+                    rules = [word for word in words if word in ("new", "contradicts")]
+                    rule = rules[0] if rules else "fail"
                     keep = "quote" in words
                     return self._source.accept(row, on_duplicate=rule, keep_quotes=keep)
+                except Contradiction as error:
+                    raise InputError(
+                        f"{str(error).partition(';')[0]}; `accept {row.name} contradicts` writes "
+                        "it, and an agent gets only one of the two"
+                    ) from None
                 except DuplicateCard as error:
                     raise InputError(
                         f"{str(error).partition(';')[0]}; `merge {row.name} {error.existing}` "

@@ -217,11 +217,11 @@ _HEADER_KEYS = ("symptoms", "paths", "detect")
 """The keys of a draft's header that its preview shows, if they are not empty."""
 
 
-def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
+def _view_draft(draft: Draft, similar_cards: Sequence[str]) -> Preview:
     """Return the compact preview of a draft: its card, and its evidence.
 
-    ``near`` contains one line for each similar card. A number after each sentence refers to its
-    quote. The quotes precede the evidence.
+    ``similar_cards`` contains one line for each similar card. A number after each sentence refers
+    to its quote. The quotes precede the evidence.
     """
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
@@ -246,7 +246,7 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     lines = [*first, *_read_header_entries(header), *sections.values()]
     return Preview(
         title=clean_line(draft.title),
-        facts=(*facts, *map(clean_line, near)),
+        facts=(*facts, *map(clean_line, similar_cards)),
         text=clean("\n".join(lines)),
         markdown=False,
         evidence=clean("\n\n".join([*quotes, evidence])),
@@ -373,7 +373,8 @@ class RowSource:
 
     def _broken(self, path: str, brain: int, troubles: int) -> Row:
         """Return the row of a file that is not valid."""
-        name, title = self.undoing.name_of(self.brains.members[brain], path), clean_line(path)
+        name = self.undoing.name_of(self.brains.members[brain], path)
+        title = clean_line(path)
         row = Row(name=name, brain=brain, path=path, title=title, troubles=troubles)
         return replace(row, status=BROKEN, words=fold(f"{title} {BROKEN}"))
 
@@ -427,7 +428,9 @@ class RowSource:
         findings = document.findings if card.kind == NOTE else check_card(document)
         effect = self._effect(row.brain, card)
         body = clean(document.body[:_MAX_SHOWN])
-        card = replace(card, standing=brain.read(lambda one: one.catalogue.find_standing(row.path)))
+        card = replace(
+            card, standing=brain.read(lambda opened: opened.catalogue.find_standing(row.path))
+        )
         remarks = [clean_line(remark) for remark in list_remarks(card, today())]
         view = Preview(
             title=clean_line(card.title),

@@ -58,7 +58,7 @@ _TASKS = 2
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
 _SHORT_QUOTE = 3
 """The minimum number of words in a quote. A shorter quote could occur in any text."""
-_FOREIGN, _MOST_FOREIGN = 300, 3
+_UNRELATED, _MOST_UNRELATED = 300, 3
 """The number of unrelated prompts with which a card is tested, and the number that may match it."""
 _MOST_PLACES = 3
 """The number of places in the present code that a pattern may match, as overlooked mistakes."""
@@ -119,15 +119,15 @@ def complete(
     tasks: dict[str, tuple[str, ...]] = {}
 
     def check(answers: Answers) -> dict[str, Sequence[str]]:
-        answered = [one for one in drafts if one.id in answers]
+        answered = [draft for draft in drafts if draft.id in answers]
         if ask_for_tasks is not None:
-            new = {one.id: answers[one.id] for one in answered if one.id not in tasks}
+            new = {draft.id: answers[draft.id] for draft in answered if draft.id not in tasks}
             tasks.update(_write_tasks(brains, answered, new, ask_for_tasks))
         checked = _check(brains, answered, answers, tasks)
         cards.update(checked)
         return {name: card.problems for name, card in checked.items()}
 
-    prompts = {one.id: build_prompt(brains, one) for one in drafts}
+    prompts = {draft.id: build_prompt(brains, draft) for draft in drafts}
     answers, failed = put_all(prompts, ask, check, progress=progress)
     return [
         _write(brains, draft, answers[draft.id], cards[draft.id])
@@ -153,7 +153,9 @@ def put_all(
     from concurrent.futures import ThreadPoolExecutor
 
     stop = threading.Event()
-    texts, answers, failed = {**prompts}, dict[str, Mapping[str, Any]](), dict[str, str]()
+    texts = {**prompts}
+    answers = dict[str, Mapping[str, Any]]()
+    failed = dict[str, str]()
 
     def put(name: str) -> None:
         try:
@@ -216,8 +218,8 @@ def _write_tasks(
             answer = ask(build_task_prompt(sketch), stop)
             tasks[draft.id] = _read_lines(answer.get("prompts"))[:_TASKS]
 
-    asked = [one for one in drafts if one.id in answers]
-    asked = [one for one in asked if not _line(answers[one.id].get("no_lesson"))]
+    answered = [draft for draft in drafts if draft.id in answers]
+    asked = [draft for draft in answered if not _line(answers[draft.id].get("no_lesson"))]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             list(pool.map(put, asked))
@@ -239,34 +241,46 @@ def _check(
     tasks that have to find its card.
     """
     files = list_tree(brains.directory)
-    read = {one.id: _read(brains, one, answers[one.id], files) for one in drafts}
-    texts = {one.id: finish(_compose(one, read[one.id][0]), "") for one in drafts}
-    reached = _find_reached(brains, texts, tasks)
-    bare: dict[str, set[str]] = {}
+    sketches: dict[str, Sketch] = {}
+    problems: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    for draft in drafts:
+        sketch, problems[draft.id] = _read(brains, draft, answers[draft.id], files)
+        sketches[draft.id] = sketch
+        texts[draft.id] = finish(_compose(draft, sketch), template="")
+    texts_by_card = _find_reaching_texts(brains, texts, tasks)
+    tasks_without_symptoms: dict[str, set[str]] = {}
     if tasks:
-        without = {name: edit_header(text, {"symptoms": ()}) for name, text in texts.items()}
-        bare = _find_reached(brains, without, tasks, foreign=False)
+        without_symptoms = {
+            name: edit_header(text, {"symptoms": ()}) for name, text in texts.items()
+        }
+        tasks_without_symptoms = _find_reaching_texts(
+            brains, without_symptoms, tasks, with_unrelated_prompts=False
+        )
     cards: dict[str, _Card] = {}
-    for name, (sketch, problems) in read.items():
+    for name, sketch in sketches.items():
         if _line(answers[name].get("no_lesson")):
             cards[name] = _Card(sketch=sketch)
             continue
+        finds_card = texts_by_card[name]
         lacks = [f"missing: {lack}" for lack in find_lacks(_parse(texts[name]))]
-        fitting, more, _is_broad = _check_symptoms(sketch.symptoms, reached[name])
+        fitting, search_problems, _is_broad = _check_symptoms(sketch.symptoms, finds_card)
         own_tasks = tasks.get(name, ())
-        lost = [task for task in own_tasks if task not in reached[name]]
+        lost = [task for task in own_tasks if task not in finds_card]
         for task in lost:
-            more.append(f"the task {task!r} does not find the card; a symptom should name its work")
+            search_problems.append(
+                f"the task {task!r} does not find the card; a symptom should name its work"
+            )
         trial = None
         if own_tasks:
             trial = TaskTrial(
                 tasks=len(own_tasks),
                 found=len(own_tasks) - len(lost),
-                found_without_symptoms=len(bare[name].intersection(own_tasks)),
+                found_without_symptoms=len(tasks_without_symptoms[name].intersection(own_tasks)),
             )
         cards[name] = _Card(
             sketch=replace(sketch, symptoms=fitting),
-            problems=(*problems, *lacks, *more),
+            problems=(*problems[name], *lacks, *search_problems),
             trial=trial,
         )
     return cards
@@ -291,7 +305,7 @@ def _read(
         return text, f"<!-- {remark} -->"
 
     cause, why = quoted(answer.get("cause"))
-    items = [quoted(one) for one in _list(answer.get("checklist"))]
+    items = [quoted(item) for item in _list(answer.get("checklist"))]
     checklist = "\n".join(f"- [ ] {text}\n  {shown}" for text, shown in items if text)
     sections = {
         "Root Cause": f"{cause}\n\n{why}" if cause else "",
@@ -301,9 +315,9 @@ def _read(
     paths, path_problems = _read_paths(answer, files)
     problems += path_problems
     patterns = []
-    for one in _list(answer.get("detect")):
-        if isinstance(one, Mapping) and one.get("kind") in PATTERNS:
-            pattern = Pattern(kind=str(one["kind"]), text=_line(one.get("text")))
+    for proposal in _list(answer.get("detect")):
+        if isinstance(proposal, Mapping) and proposal.get("kind") in PATTERNS:
+            pattern = Pattern(kind=str(proposal["kind"]), text=_line(proposal.get("text")))
             problem = _check_pattern(brains, pattern, evidence)
             problems += [f"detect {pattern.text!r}: {problem}"] if problem else []
             patterns += [] if problem else [pattern]
@@ -370,9 +384,11 @@ def improve(
             symptoms = _read_lines(answer.get("symptoms"))
             more[name] = {"paths": paths, "topics": tags, "symptoms": symptoms}
         fuller = {name: _add_keys(cards[name], keys) for name, keys in more.items()}
-        reached = _find_reached(brains, {**texts, **fuller})
+        texts_by_card = _find_reaching_texts(brains, {**texts, **fuller})
         for name, keys in more.items():
-            fitting, symptom_problems, is_broad = _check_symptoms(keys["symptoms"], reached[name])
+            fitting, symptom_problems, is_broad = _check_symptoms(
+                keys["symptoms"], texts_by_card[name]
+            )
             problems[name] += symptom_problems
             symptoms = () if is_broad else tuple(fitting)
             texts[name] = _add_keys(cards[name], {**keys, "symptoms": symptoms})
@@ -390,26 +406,28 @@ def _add_keys(text: str, more: Mapping[str, tuple[str, ...]]) -> str:
     return redact(edit_header(text, {_KEYS.get(key, key): value for key, value in whole.items()}))
 
 
-def _foreign() -> list[str]:
+def _read_unrelated_prompts() -> list[str]:
     """Return prompts that are unrelated to all cards."""
-    return read_lines("background_prompts.txt")[:_FOREIGN]
+    return read_lines("background_prompts.txt")[:_UNRELATED]
 
 
 def _check_symptoms(
-    symptoms: Sequence[str], reached: set[str]
+    symptoms: Sequence[str], finds_card: set[str]
 ) -> tuple[list[str], list[str], bool]:
     """Return the symptoms that find their card, the problems, and whether the card is too broad.
 
-    ``reached`` contains the symptoms and the unrelated prompts that find the card.
+    ``finds_card`` contains the symptoms and the unrelated prompts that find the card.
     """
-    fitting = [one for one in symptoms if one in reached]
-    lost = [one for one in symptoms if one not in reached]
-    problems = [f"symptom {one!r} does not find the card; name its subject" for one in lost]
-    foreign = len(reached.intersection(_foreign()))
-    is_broad = foreign > _MOST_FOREIGN
+    fitting = [symptom for symptom in symptoms if symptom in finds_card]
+    lost = [symptom for symptom in symptoms if symptom not in finds_card]
+    problems = [f"symptom {symptom!r} does not find the card; name its subject" for symptom in lost]
+    count = len(finds_card.intersection(_read_unrelated_prompts()))
+    is_broad = count > _MOST_UNRELATED
     if is_broad:
-        count = f"{foreign} of {_FOREIGN} prompts about other things draw the card"
-        problems.append(f"{count}; leave out words that fit any task")
+        problems.append(
+            f"{count} of {_UNRELATED} prompts about other things draw the card; "
+            "leave out words that fit any task"
+        )
     return fitting, problems, is_broad
 
 
@@ -451,9 +469,9 @@ def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
         ran = re.findall(r"`([^`\n]+)`", evidence)
         return "" if matcher.find_in_commands(ran) else "no command of the evidence fits"
     changes = list(parse_diff(find_diff(evidence)))
-    if not any(matcher.find_in_file(one.path, one.before) for one in changes):
+    if not any(matcher.find_in_file(change.path, change.before) for change in changes):
         return "it matches nothing that the diff removes"
-    if any(matcher.find_in_file(one.path, one.after) for one in changes):
+    if any(matcher.find_in_file(change.path, change.after) for change in changes):
         return "it matches the code after the fix"
     root = brains.members[0].root
     places = list(islice(find_in_tree(brains.directory, matcher, root=root), _MOST_PLACES + 1))
@@ -470,23 +488,23 @@ class BackgroundTest:
     @property
     def is_broad(self) -> bool:
         """Whether the card would be given for too many unrelated prompts."""
-        return self.found > _MOST_FOREIGN
+        return self.found > _MOST_UNRELATED
 
 
 def run_background_test(brains: Brains, draft: Draft) -> BackgroundTest:
     """Search for a draft, as a card of its brain, with unrelated prompts."""
-    text = finish(split_evidence(draft.text)[0], "")
-    reached = _find_reached(brains, {draft.id: text})[draft.id]
-    unrelated = _foreign()
-    return BackgroundTest(found=len(reached.intersection(unrelated)), prompts=len(unrelated))
+    text = finish(split_evidence(draft.text)[0], template="")
+    finds_card = _find_reaching_texts(brains, {draft.id: text})[draft.id]
+    unrelated = _read_unrelated_prompts()
+    return BackgroundTest(found=len(finds_card.intersection(unrelated)), prompts=len(unrelated))
 
 
-def _find_reached(
+def _find_reaching_texts(
     brains: Brains,
     texts: Mapping[str, str],
     tasks: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     *,
-    foreign: bool = True,
+    with_unrelated_prompts: bool = True,
 ) -> dict[str, set[str]]:
     """Return a mapping from each card to the symptoms, tasks and unrelated prompts that find it.
 
@@ -494,11 +512,13 @@ def _find_reached(
     lesson is given. The search runs in a temporary copy of the brain that contains all of the
     cards.
     """
-    brain, reached = brains.members[0], {}
+    brain = brains.members[0]
+    texts_by_card: dict[str, set[str]] = {}
     with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
-        root, limit = os.path.realpath(folder), brain.settings.index.max_file_bytes
-        known = brain.read(lambda one: one.catalogue.all_cards())
-        paths = [card.id for card in known if card.kind != NOTE][:_MOST_COPIED]
+        root = os.path.realpath(folder)
+        limit = brain.settings.index.max_file_bytes
+        all_cards = brain.read(lambda opened: opened.catalogue.all_cards())
+        paths = [card.id for card in all_cards if card.kind != NOTE][:_MOST_COPIED]
         cards = {path: read_bytes(brain.root, path, limit=limit) for path in paths}
         cards |= {f"lessons/{name}.md": text.encode() for name, text in texts.items()}
         for path, data in cards.items():
@@ -508,15 +528,19 @@ def _find_reached(
         with Brains.open(root, directory=root) as copy:
             copy.refresh()
             calibrate(copy)
-            unrelated = _foreign() if foreign else []
-            given = {prompt: _find_given(copy, prompt, sure=True) for prompt in unrelated}
+            unrelated = _read_unrelated_prompts() if with_unrelated_prompts else []
+            cards_by_text = {prompt: _find_given(copy, prompt, sure=True) for prompt in unrelated}
             for name, text in texts.items():
-                card, own = _parse(text).card, f"lessons/{name}.md"
-                given |= {one: _find_given(copy, one) for one in (card.symptoms if card else ())}
-                own_tasks = tasks.get(name, ())
-                given |= {task: _find_given(copy, task, sure=True) for task in own_tasks}
-                reached[name] = {prompt for prompt, found in given.items() if own in found}
-    return reached
+                card = _parse(text).card
+                own_id = f"lessons/{name}.md"
+                for symptom in card.symptoms if card else ():
+                    cards_by_text[symptom] = _find_given(copy, symptom)
+                for task in tasks.get(name, ()):
+                    cards_by_text[task] = _find_given(copy, task, sure=True)
+                texts_by_card[name] = {
+                    searched for searched, found in cards_by_text.items() if own_id in found
+                }
+    return texts_by_card
 
 
 def _find_given(brains: Brains, prompt: str, *, sure: bool = False) -> set[str]:

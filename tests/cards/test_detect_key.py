@@ -45,6 +45,13 @@ def test_a_header_that_is_not_yaml_elsewhere_keeps_its_patterns():
     assert document.card.symptoms == ("`x` fails",)
 
 
+def test_an_example_of_several_lines_may_stand_in_a_file_with_carriage_returns():
+    text = "detect:\n- regex: foo\n  bad: |\n    a = 1\n    foo()"
+    document = parse(text.replace("\n", "\r\n"))
+    assert [pattern.bad for pattern in document.card.detect] == [("a = 1\nfoo()",)]
+    assert document.findings == ()
+
+
 LIST = "write each pattern as `- regex: '…'`, `- ast: '…'`, `- command: '…'` or `- error: '…'`"
 QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 

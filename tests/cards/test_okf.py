@@ -20,6 +20,7 @@ created: 2026-01-02
 confirmed: 2026-02-03
 stale-after: 2027-01-31
 superseded-by: other
+contradicts: [lessons/rival.md]
 gate: once
 detect:
   - regex: 'shell=True'
@@ -54,6 +55,7 @@ def test_the_keys_of_okf_in_the_form_that_all_take():
     assert header["stale_after"] == "2027-01-31T00:00:00Z"
     assert header["verified"] == [{"by": REVIEWER, "at": "2026-02-03T00:00:00Z"}]
     assert header["superseded_by"] == "/lessons/other.md"
+    assert header["contradicts"] == ["lessons/rival.md"]
     assert header["sources"] == [{
         "resource": "commit:1a2b3c4d5e6f", "title": "fix: it",
         "last_modified": "2026-03-04T00:00:00Z", "quote": "it was wrong",

@@ -80,7 +80,7 @@ def test_parsing_bytes_never_raises(data):
 
 
 changes = st.dictionaries(
-    st.sampled_from(["occurrences", "last-seen", "status", "title", "examples", "x"]),
+    st.sampled_from(["occurrences", "last-seen", "status", "title", "examples", "contradicts", "x"]),
     st.none() | st.integers(1, 99) | st.text(max_size=12) | st.lists(st.text(max_size=8), max_size=3).map(tuple),
     min_size=1,
     max_size=3,
@@ -105,6 +105,7 @@ def test_editing_refuses_or_keeps_the_rest(text, changes):
     if before.body != text.removeprefix("\ufeff") or text == result:
         assert after.body == before.body
     fields = {"examples", "occurrences", "last_seen", "status", "title", "checklist", "template"}
+    fields.add("contradicts")
     one, two = as_data(before.card), as_data(after.card)
     assert {k: v for k, v in one.items() if k not in fields} == {
         k: v for k, v in two.items() if k not in fields
@@ -168,6 +169,33 @@ def test_what_a_human_wrote_beside_or_below_a_key_stays(title, keys, names):
     assert len([line for line in old if line not in new]) <= len(names)
     counted = [value for key, value, _ in keys if key == "occurrences"]
     assert "occurrences" not in names or not counted or counted[-1] not in NO_COUNTS
+
+
+card_names = st.from_regex(r"[a-z]{1,8}(/[a-z0-9-]{1,8})?(\.md)?", fullmatch=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(card_names, min_size=1, max_size=3, unique=True),
+    st.sampled_from(
+        ["contradicts: {}", "contradicts:   {}  # a person said so", "Contradicts : {}"]
+    ),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([{"occurrences": 3}, {"status": "archived"}, {"last-seen": "2026-11-21"}]),
+    card_names,
+)
+def test_contradicts_is_kept_by_other_edits_and_added_to_byte_by_byte(names, form, end, edit, more):
+    line = form.format(f"[{', '.join(names)}]")
+    text = f"---{end}title: T{end}{line}{end}occurrences: 2{end}---{end}# T{end}"
+    assert parse(text).card.contradicts == tuple(names)
+    edited = edit_header(text, edit)
+    assert f"{end}{line}{end}" in edited
+    assert parse(edited).card.contradicts == tuple(names)
+    linked = edit_header(text, {"contradicts": (*names, more)})
+    assert parse(linked).card.contradicts == (*names, more)
+    others = [one for one in text.split(end) if one != line]
+    assert [one for one in linked.split(end) if "ontradicts" not in one] == others
+    assert ("# a person said so" in linked) == ("# a person said so" in text)
 
 
 @given(st.text(), st.sampled_from("p'\"|>"), st.booleans())

@@ -38,7 +38,7 @@ def test_it_is_a_schema_and_names_every_key_with_its_meaning():
     Draft202012Validator.check_schema(SCHEMA)
     assert list(SCHEMA["properties"]) == list(KEYS)
     page = (ROOT / "docs" / "reference.md").read_text("utf-8").partition("## Card keys")[2]
-    rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", page, re.MULTILINE))
+    rows = dict(re.findall(r"^- `([\w-]+)` \(.*?\): (.*)$", page, re.MULTILINE))
     for name, key in KEYS.items():
         if key.meaning:
             assert rows[name].startswith(SCHEMA["properties"][name]["description"])

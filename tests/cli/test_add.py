@@ -221,7 +221,9 @@ def test_a_draft_waits_for_review_and_says_what_it_lacks(lessons, brain):
         "draft": {**again["draft"], "id": done["draft"]["id"]},
         "missing": [],
         "similar": [],
+        "near": again["near"],
     }
+    assert len(again["near"]) == 5
     assert lessons("review", "--accept", again["draft"]["id"]).code == 0
     assert (
         json.loads(lessons("show", "mailed-an-invoice", "--json").out)["detect"][0]["text"]

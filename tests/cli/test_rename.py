@@ -82,6 +82,7 @@ NAMES = [  # how another card names this one → how it does so afterwards
     ("superseded-by: telegram-allowlist", "superseded-by: {stem}"),
     ('Superseded_By: "telegram-allowlist.md"', 'Superseded_By: "{stem}.md"'),
     ("supersedes: [my-telegram-allowlist]", "supersedes: [my-telegram-allowlist]"),
+    ("contradicts:\n  - lessons/telegram-allowlist.md", "contradicts:\n  - lessons/{stem}.md"),
     ("tags: [telegram-allowlist]", "tags: [telegram-allowlist]"),
 ]
 

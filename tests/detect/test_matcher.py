@@ -18,6 +18,21 @@ def rule(text, kind="regex", card="a.md", **more):
     return Rule(card=card, pattern=pattern, globs=compile_globs(pattern.files))
 
 
+@pytest.mark.parametrize(("character", "is_valid"), [
+    ("\n", True), ("\t", True), ("\r", False), ("\x1b", False), ("\ud800", False),
+])  # fmt: skip
+def test_control_characters_other_than_tab_and_line_feed_are_refused(character, is_valid):
+    text = f"foo{character}bar"
+    for pattern, name in (
+        (Pattern(kind="regex", text=text), "regex"),
+        (Pattern(kind="regex", text="foo", unless=text), "unless"),
+        (Pattern(kind="regex", text="foo", bad=(text,)), "an example"),
+    ):
+        reason = check_pattern(pattern)
+        assert (reason == "") is is_valid
+        assert is_valid or reason.startswith(f"{name} contains a control character; ")
+
+
 def places(matches):
     return [(match.line, match.column, match.text) for match in matches]
 

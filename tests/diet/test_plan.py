@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.plan import (
     NOT_ARRIVED,
@@ -17,7 +18,9 @@ from lessons_kb.diet.probes import make_occasions
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.remarks import find_pairs
+from lessons_kb.diet.situations import read_situations
 from lessons_kb.importers.rules_file import POINTER, read_rules
+from lessons_kb.model import Pattern
 from lessons_kb.process import programs
 from lessons_kb.text.token_estimate import estimate_tokens
 
@@ -30,6 +33,14 @@ FILES = (
     "tests/pay.test.ts",
 )
 FILES += ("db/migrations/1.sql", "core/a.rs", "billing/a.ts", "billing/pages/a.ts", "api/a.proto")
+FILES += (
+    "pnpm-lock.yaml",
+    "src/clock.ts",
+    "examples/a/a.ts",
+    "examples/b/b.ts",
+    "wide/package.json",
+)
+FILES += ("far/down/gen/a.cs", "gen/b.resx", "gen/b.Designer.cs")
 FILES += tuple(f"lib/{number}.ts" for number in range(30))
 
 
@@ -67,7 +78,6 @@ def read(text, **how):
         ("Do not log amounts in `src/pay.ts`", "path", ("src/pay.ts",)),
         ("**When you touch `src/tax.ts`:** round once", "path", ("src/tax.ts",)),
         ("Run the generator after changing `.proto` files", "path", ("**/*.proto",)),
-        ("To add a page, write it in `billing/pages/<name>.ts`", "path", ("billing/pages/*.ts",)),
         ("Commit messages must name the package", "command", "commit"),
         ("Keep PR titles short", "command", "pr"),
         ("In a pull request, name the tickets", "command", "pr"),
@@ -83,6 +93,91 @@ def read(text, **how):
         ("When creating a branch, name it after the ticket", "command", "branch"),
         ("After changing dependencies, update the lockfile", "command", "npm"),
         ("When using docker, stop what you started", "command", "docker"),
+        ("Use semantic commits", "command", "commit"),
+        ("Follow conventional commits (`feat:`, `fix:`)", "command", "commit"),
+        ("Follow conventional commit format for fixes", "command", "commit"),
+        (
+            "Use **Conventional Commits**:\n  - `feat`: new\n  - `fix`: repaired",
+            "command",
+            "commit",
+        ),
+        ("Write clear, descriptive commit messages that users understand", "command", "commit"),
+        ("Follow the existing commit message style of the shop", "command", "commit"),
+        ("Close tickets with commit messages: `Closes #1`", "command", "commit"),
+        ("All commits must be signed", "command", "commit"),
+        ("Don't commit without running the hooks", "command", "commit"),
+        ("Never commit directly to `main`", "command", "commit"),
+        ("Never amend commits to repair a hook", "command", "commit"),
+        ("**Never skip pre-commit hooks** (`--no-verify`)", "command", "commit"),
+        ("Commit messages: the package, then the change", "command", "commit"),
+        ("Semantic commit messages: `label(scope): description`", "command", "commit"),
+        ("Never add yourself as an author to commits", "command", "commit"),
+        ("Try to keep commits to one line", "command", "commit"),
+        ("**All PRs target `develop`**, not `main`", "command", "pr"),
+        ("Fix PRs should target `main`", "command", "pr"),
+        ("PRs should be raised as a draft", "command", "pr"),
+        ("Do NOT add a plan to PR bodies", "command", "pr"),
+        ("Include `Fixes #1` somewhere in the PR body so that it is closed", "command", "pr"),
+        ("Never open pull requests against `release`", "command", "pr"),
+        ("**Never `git push` without being asked**", "command", "push"),
+        ("Create pull requests from your fork to `main`", "command", "pr"),
+        ("Follow the existing PR template and guidelines", "command", "pr"),
+        ("Apply PR labels: bugs or features", "command", "pr"),
+        ("Base new branches off the `main` branch", "command", "branch"),
+        ("Branch names must be short", "command", "branch"),
+        ("Never push directly to `main`", "command", "push"),
+        ("Never use `git push --force`", "command", "push"),
+        ("**Never use `pip install` or `uv pip`**, use `uv`", "command", "uv"),
+        ("**Keep PRs current.** When pushing to a PR, look at its title", "command", "push"),
+        (
+            "In pages (`billing/**/pages/**/*.ts`), use **bold**",
+            "path",
+            ("billing/**/pages/**/*.ts",),
+        ),
+        (
+            "Follow the style in existing tests. Each is next to its source",
+            "path",
+            ("**/*.test.*",),
+        ),
+        ("**`billing/`**: never log amounts", "path", ("billing/**",)),
+        ("Never add new dependencies without asking", "path", ("**/package.json",)),
+        ("Avoid adding dependencies", "command", "install"),
+        ("Do not modify existing migrations; add new ones", "path", ("**/migrations/**",)),
+        ("Don't update files under `*/gen/*.cs`, they are generated", "path", ("**/gen/*.cs",)),
+        ("Write unit tests with vitest", "path", ("**/*.test.*",)),
+        ("PR title format: `type: subject`", "command", "pr"),
+        ("**Commits**: use the imperative mood", "command", "commit"),
+        ("Keep `src/pay.ts` focused on amounts", "path", ("src/pay.ts",)),
+        ("Test files are named after the module", "path", ("**/*.test.*",)),
+        ("Test files mirror the source tree", "path", ("**/*.test.*",)),
+        ("Don't put unit tests outside `tests/`", "path", ("**/*.test.*",)),
+        ("Unit tests: `<module>.test.ts` beside the module", "path", ("**/*.test.*",)),
+        ("Mirror the tree of `src/` in `tests/`", "path", ("tests/**",)),
+        ("Mirror the tree of src/ in tests/", "path", ("**/tests/**",)),
+        ("Keep examples short", "path", ("examples/**",)),
+        ("Use the public API in examples, not the store", "path", ("examples/**",)),
+        ("Docs and examples changes: check the links", "path", ("docs/**", "examples/**")),
+        ("Markdown prose must not be wrapped", "path", ("**/*.md",)),
+        ("Do not update `package.json` by hand, ask about new dependencies", "command", "install"),
+        ("When `src/pay.ts` changes, update `docs/a.md`", "path", ("src/pay.ts", "docs/a.md")),
+        (
+            "The `*.Designer.cs` files must match `*.resx`",
+            "path",
+            ("*.Designer.cs", "*.resx"),
+        ),
+        ("Use conventional commits", "command", "pr"),
+        (
+            "`pnpm-lock.yaml` is written by `pnpm install`, do not edit it",
+            "path",
+            ("pnpm-lock.yaml", "**/package.json"),
+        ),
+        ("`pnpm-lock.yaml` is written by `pnpm install`, do not edit it", "command", "install"),
+        ("`docs/`: the manual, built via `npm run docs`. Keep it short", "command", "docs"),
+        (
+            "Changed deps in `package.json` require changes in `wide/package.json`",
+            "path",
+            ("package.json", "wide/package.json"),
+        ),
     ],
 )
 def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
@@ -100,7 +195,35 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
     [
         "ALWAYS use semantic commits",
         "When committing, NEVER skip the hooks",
-        "Use semantic commits",
+        "**NO force pushes**: `git push --force`",
+        "All checks must pass before commit is allowed",
+        "`package.json`: packages that should not be updated by a bot",
+        "`docs/a.md` - generated by `npm run docs`",
+        "When `src/pay.ts` grows, split it",
+        "When writing or reviewing tests, read `docs/a.md`",
+        "Do not run `npm unpublish` here",
+        "**Run the linter before committing.** Do not use `pip install`",
+        "**Adding or changing skills?** Read `docs/a.md`, it is about `skills-lock.json`",
+        "Never use lazy imports unless needed for optional dependencies",
+        "**`billing/`**: the amounts, and the fees that users must not pay",
+        "Commits: 250 since May",
+        "To add a page, write it in `billing/pages/<name>.ts`",
+        "When adding a page, write it in `billing/pages/<name>.ts` and list it in `docs/a.md`",
+        "Tests are located under each package in `tests/`",
+        "When working on billing, read `billing/AGENTS.md` and `docs/AGENTS.md` first",
+        "Docs live in `docs/` as Markdown. See `docs/a.md`",
+        "Never commit secrets",
+        "Do not commit `docs/a.md`",
+        "Create a new branch for each feature",
+        "Use the last commit as a model",
+        "All commits must pass the checks",
+        "Tests: `npm test`",
+        "Unit tests: `tests/`",
+        "Unit tests: add them for each new function",
+        "Documentation: see `docs/`",
+        "Never use `npm`, use `pnpm`",
+        "Use `pip install` for the tools",
+        "For examples, see `docs/a.md`",
         "Answer in English",
         "When adding a provider, tell the team",
         "When `gone/file.ts` changes, look at it",
@@ -155,7 +278,9 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
     [
         ("When changing `billing/`", "Keep amounts in cents", ("billing/**",)),
         ("The `billing/` package", "Keep amounts in cents", ("billing/**",)),
-        ("Adding a page", "Write it in `billing/pages/<name>.ts`", ("billing/pages/*.ts",)),
+        ("Pages (billing/pages)", "Keep amounts in cents", ("billing/pages/**",)),
+        ("Input/output", "Keep amounts in cents", ()),
+        ("Adding a page", "Write it in `billing/pages/<name>.ts`", ()),
         ("Working on the billing", "Read `billing/AGENTS.md` when you work on this", ()),
         ("Billing", "Keep amounts in cents", ()),
         ("The `billing/` package", "Build it with `npm run build`", ()),
@@ -169,6 +294,56 @@ def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rul
     (found,) = read(f"# Guide\n\n## {heading}\n\n- {rule}\n").rules
     condition, _reason = find_condition(found, Project(files=FILES))
     assert (condition.globs if condition else ()) == globs
+
+
+@pytest.mark.parametrize(
+    ("lead", "rule", "mechanism"),
+    [
+        ("Never:", "Force push to main", "push"),
+        ("\U0001f6ab **Never do:**", "Edit `src/pay.ts` by hand", "src/pay.ts"),
+        ("Run the checks when you change:", "`docs/` or `src/ui/`", "docs/**"),
+        ("Run the checks when you change:", "`docs/` or the shared utilities", ""),
+        ("Ask first:", "Adding new dependencies", "**/package.json"),
+        ("Ask first:", "Adding dependencies to `wide/` (users get them)", "wide/**/package.json"),
+        ("Ask first:", "Adding dependencies to `wide/` (users get them)", "npm"),
+        ("Ask first:", "Changing `src/pay.ts` in any way", "src/pay.ts"),
+        ("Commit guidelines:", "Name the package in the subject", "commit"),
+        ("Pull requests:", "Link the ticket", "pr"),
+        ("When committing:", "Name the package in the subject", "commit"),
+        ("Commit guidelines:", "The team decides on exceptions", ""),
+        ("Always:", "Answer in English", ""),
+        ("Never:", "Answer in French", ""),
+        ("Run the checks when you change:", "the way in which amounts are rounded", ""),
+        ("Git:", "Answer in English", ""),
+    ],
+)
+def test_the_line_above_a_list_completes_its_rules(lead, rule, mechanism):
+    (found,) = read(f"# Guide\n\n## Work\n\n{lead}\n\n- {rule}\n").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    if mechanism:
+        assert condition is not None
+        assert mechanism in " ".join((*condition.globs, condition.pattern))
+    else:
+        assert condition is None
+
+
+def test_a_rule_about_branches_moves(tmp_path):
+    rule = "Branch names must be short and name the ticket, as agreed with all who work here"
+    _diet, plan = plan_of(tmp_path, f"# Guide\n\n- {rule}\n")
+    assert [move.condition.said for move in plan.moves] == ["Branch names"]
+
+
+def test_a_card_can_have_the_pattern_of_each_situation():
+    patterns = [situation.pattern for situation in read_situations() if situation.pattern]
+    assert len(patterns) > 5
+    problems = [check_pattern(Pattern(kind="command", text=text)) for text in patterns]
+    assert problems == [""] * len(patterns)
+
+
+def test_a_clock_is_no_lock_file():
+    (found,) = read("- `src/clock.ts` must not read the zone\n").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    assert (condition.globs, condition.pattern) == (("src/clock.ts",), "")
 
 
 def test_one_step_of_a_list_does_not_say_when_the_others_hold():

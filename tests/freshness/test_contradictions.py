@@ -68,4 +68,49 @@ def test_a_card_that_demands_the_opposite_is_not_added_unasked(at, opposed):
         text = f"---\ntitle: A charge went out twice\n---\n{BODY.format(FORBID)}"
         with pytest.raises(Contradiction, match=r"lessons/old\.md demands the opposite"):
             brain.cards.add_text(text)
-        assert brain.cards.add_text(text, on_duplicate="new").id
+        new = brain.cards.add_text(text, on_duplicate="new")
+        assert not new.contradicts
+        linked = brain.cards.add_text(text, on_duplicate="contradicts")
+        assert linked.contradicts == ("lessons/old.md",)
+
+
+@pytest.mark.parametrize("name", ["old", "old.md", "lessons/old.md"])
+def test_cards_that_a_person_linked_are_never_in_one_block(at, opposed, name):
+    for card, demand in (("old", "Ask a person first"), ("new", "Count the attempts")):
+        path = opposed / f"lessons/{card}.md"
+        text = path.read_text("utf-8").replace(ASK, demand).replace(FORBID, demand)
+        path.write_text(text, encoding="utf-8")
+    at(opposed, "index")
+    assert not _find_weaker(opposed)
+    new = opposed / "lessons/new.md"
+    kit.write(
+        opposed,
+        "lessons/new.md",
+        new.read_text("utf-8").replace("created:", f"contradicts: [{name}]\ncreated:"),
+    )
+    at(opposed, "index")
+    assert _find_weaker(opposed) == {"lessons/old.md": ("lessons/new.md",)}
+    assert not at(opposed, "lint", "--rule", "conflict").out
+    at(opposed, "confirm", "old")
+    at(opposed, "index")
+    assert _find_weaker(opposed) == {"lessons/new.md": ("lessons/old.md",)}
+    with Brain.open(opposed, project="shop") as brain:
+        block = brain.preflight("Retry the failed payments of customers")
+    assert [hit.card.id for hit in block.lessons] == ["lessons/old.md"]
+    assert not block.offered
+    assert "   Contradicts: Payments are new" in block.text.splitlines()
+
+
+def _find_weaker(root):
+    """Return the cards that yield to another card, with those to which they yield."""
+    with Brain.open(root, project="shop") as brain:
+        (member,) = brain.members
+        cards = member.read(lambda one: one.catalogue.all_cards())
+    return {card.id: card.standing.yields_to for card in cards if card.standing.yields_to}
+
+
+def test_lint_reports_a_name_in_contradicts_that_fits_no_card(at, opposed):
+    header = "type: lesson\ntitle: A\ncontradicts: [no-such-card]\n"
+    kit.write(opposed, "lessons/a.md", f"---\n{header}---\n{BODY.format('Look')}")
+    (line,) = at(opposed, "lint", "--rule", "unknown-card").out.splitlines()
+    assert "contradicts: no card is named no-such-card" in line

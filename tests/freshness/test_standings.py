@@ -316,3 +316,12 @@ def test_a_module_that_became_a_package_has_moved_into_it(shop, write_card, stan
     git(shop, "mv", "src/mail", "lib/post")
     commit(shop, "move", "2026-04-01T12:00:00+00:00")
     assert stand()["mail"].follows == ("lib/post/**",)
+
+
+def test_a_card_most_of_whose_names_still_exist_is_given_with_a_caveat(shop, write_card, stand):
+    commit(shop, "add", "2026-01-01T13:00:00+00:00", **{"src/tax.py": "1\n", "src/rate.py": "1\n"})
+    write_card("mail", "paths: [src/mail.py]\n", "See `src/tax.py` and `src/rate.py`.")
+    remove(shop, "src/mail.py")
+    standing = stand()["mail"]
+    assert standing.silenced == ""
+    assert standing.caveat == "Note: src/mail.py is gone."

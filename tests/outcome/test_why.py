@@ -190,7 +190,7 @@ def test_a_reason_names_its_setting_and_no_secret(brain, told):
     event = Event(kind="prompt", at=5.5, session="s", text="x")
     events = brain.members[0].journal.events
     events.append(event)
-    events.tell(event, "lessons", [{"id": "a.md", "reason": reason} for reason in rules])
+    events.set_record(event, "lessons", [{"id": "a.md", "reason": reason} for reason in rules])
     verdicts = told(brain, "s").verdicts
     assert [one.rule for one in verdicts] == [*rules.values()]
     assert ("shares " in verdicts[-1].reason, secret in str(verdicts)) == (True, False)

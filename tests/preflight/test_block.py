@@ -387,7 +387,9 @@ def test_a_card_that_the_agent_cannot_open_is_not_offered():
 
 
 def test_a_card_that_nobody_opened_takes_more_and_says_so():
-    found = run([held("a", 0.3)], offers=Offers(least=0.12, held=lambda _hit: "offered 9 times"))
+    found = run(
+        [held("a", 0.3)], offers=Offers(least=0.12, why_not_now=lambda _hit: "offered 9 times")
+    )
     assert (found.text, found.offered) == ("", ())
     assert reasons(found) == {"lessons/a.md": "offered 9 times"}
 

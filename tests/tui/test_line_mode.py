@@ -134,3 +134,30 @@ def test_json_lists_both_tabs_and_a_template_is_marked(lessons, talk, root):
     data = json.loads(lessons("--brain", root, "manage", "--json").out)
     assert (len(data["cards"]), data["drafts"]) == (22, [])
     assert {card["status"] for card in data["cards"]} == {"active", "ignored", "archived", "broken"}
+
+
+def test_a_draft_that_demands_the_opposite_is_accepted_with_a_link(talk, lessons, root):
+    body = "## Root Cause\n\nIt failed.\n\n## Prevention Checklist\n\n- {}\n"
+    always = body.format("Always retry failed payments of customers")
+    write(root, "lessons/retry.md", f"# A payment was lost\n\n{always}")
+    lessons(
+        *(
+            "--brain",
+            root,
+            "add",
+            "A charge went out twice",
+            "--draft",
+            "--why",
+            "The gateway takes each request for a new charge.",
+        ),
+        *("--do", "Never retry failed payments of customers"),
+        *("--symptom", "send a payment again", "--symptom", "the bank charged two times"),
+    )
+    refused, said = talk("drafts", "accept 1")
+    assert refused == 1
+    assert "lessons/retry.md demands the opposite: Always retry" in said
+    assert " contradicts` writes it, and an agent gets only one of the two" in said
+    refused, _said = talk("drafts", "accept 1 contradicts")
+    assert refused == 0
+    (new,) = (root / "lessons").glob("a-charge-went*.md")
+    assert "contradicts:\n  - lessons/retry.md\n" in new.read_text("utf-8")

@@ -53,7 +53,7 @@ def _list_ungated(brain: Brain) -> list[Card]:
     """Return the cards of high severity that protect files and have no gate."""
     if brain.state is None:
         return []
-    cards = brain.read(lambda one: one.catalogue.all_cards())
+    cards = brain.read(lambda opened: opened.catalogue.all_cards())
     return [
         card
         for card in cards

@@ -99,10 +99,12 @@ def _read_end(text: str, at: int) -> tuple[Any, int]:
 
 def _list_parts(text: str, start: int) -> list[_JsonPlace]:
     """List the members or elements of the container at ``start``, or [] for any other value."""
-    closing, at = _CLOSING.get(text[start]), _skip(text, start + 1)
+    closing = _CLOSING.get(text[start])
+    at = _skip(text, start + 1)
     parts: list[_JsonPlace] = []
     while closing and text[at] != closing:
-        key, value = len(parts), at
+        key = len(parts)
+        value = at
         if closing == "}":
             key, end = _read_end(text, at)
             value = _skip(text, _skip(text, end) + 1)
@@ -204,22 +206,26 @@ def _verify(new: str, is_expected: bool) -> str:
 
 def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
     """Return the text with a new last member or element in a container."""
-    parts, close = _list_parts(text, holder.value), holder.end - 1
-    base, line = _read_indent(text, holder.value), _find_newline(text)
+    parts = _list_parts(text, holder.value)
+    close = holder.end - 1
+    base = _read_indent(text, holder.value)
+    line = _find_newline(text)
     end = len(text[:close].rstrip())  # after the last comment
     last = parts[-1] if parts else None
     name = "" if isinstance(key, int) else f"{json.dumps(key, ensure_ascii=False)}: "
     if last and _is_flat(text, holder):
-        end = max(last.end, last.comma + 1)
+        end = max(last.end, last.comma + 1)  # before comments at the end of the line
         new = f" {name}{_write(text, value, None)}"
     else:
         indent = _read_indent(text, last.start) if last else base + _find_unit(text)
         new = f"{line}{indent}{name}{_write(text, value, indent)}"
     if last is None:
-        is_open = text[end:close].strip(" \t")
-        return text[:end] + new + (text[end:] if is_open else line + base + text[close:])
+        closes_on_own_line = text[end:close].strip(" \t") != ""  # it contains a line break
+        rest = text[end:] if closes_on_own_line else line + base + text[close:]
+        return text[:end] + new + rest
     if last.comma >= 0:
         return f"{text[:end]}{new},{text[end:]}"
+    # The comma precedes comments after the last member.
     return f"{text[: last.end]},{text[last.end : end]}{new}{text[end:]}"
 
 
@@ -230,7 +236,8 @@ def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
     """
     parts = _list_parts(text, holder.value)
     number = parts.index(part)
-    start, end = part.start, max(part.end, part.comma + 1)
+    start = part.start
+    end = max(part.end, part.comma + 1)
     line_start = len(text[:start].rstrip(" \t"))
     line_end = end + len(text[end:]) - len(text[end:].lstrip(" \t"))
     before = text[line_start - 1]
@@ -323,7 +330,8 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
             raise InputError(f"{'.'.join(path[:end])} must be a table; correct it by hand")
     if all(table.get(key) == value for key, value in values.items()):
         return text
-    is_new, line = not table, _find_newline(text)
+    is_new = not table
+    line = _find_newline(text)
     table.update(values)
     if is_new:
         header = ".".join(tomlkit.key(key).as_string() for key in path)
@@ -354,11 +362,11 @@ def put_block(text: str, block: str, begins: str, ends: str) -> str:
     if block in text:
         return text
     rest = take_block(text, begins, ends)
-    read_toml(rest)
+    read_toml(rest)  # raises InputError
     before = rest if not rest or rest.endswith("\n") else f"{rest}\n"
     gap = "\n" if before.strip() else ""
     new = f"{before}{gap}{block}"
-    read_toml(new)
+    read_toml(new)  # raises InputError
     return new
 
 
@@ -373,7 +381,8 @@ def take_block(text: str, begins: str, ends: str) -> str:
         inside = match[0].split(begins, 1)[1].splitlines(keepends=True)[1:-1]
         return "".join(line for line in inside if line.lstrip().startswith("#"))
 
-    first, last = rf"{re.escape(begins)}[^\n]*\n", rf"{re.escape(ends)}(?:\r?\n|\Z)"
+    first = rf"{re.escape(begins)}[^\n]*\n"
+    last = rf"{re.escape(ends)}(?:\r?\n|\Z)"
     pattern = rf"(?:^\r?\n)?^{first}(?:.*\n)*?{last}"
     return re.sub(pattern, list_comments_inside, text, count=1, flags=re.MULTILINE)
 
@@ -408,7 +417,8 @@ class _Statement:
 
 def _take_statements(text: str, path: Sequence[str], keys: Collection[str]) -> str:
     """Return the text without the statements of a table that has a header or dotted keys."""
-    table, rest = tuple(path), list[str]()
+    table = tuple(path)
+    rest = list[str]()
     ours = {(*table, key) for key in keys} | {table}
     is_after_gap = False
     for statement in _split_statements(text):

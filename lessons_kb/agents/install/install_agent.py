@@ -63,12 +63,13 @@ from lessons_kb.version import __version__
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
 
-def find_entries(*, bare: bool) -> Entries:
-    """Return the names by which agents call our programs: bare names or absolute paths.
+def find_entries(*, without_folder: bool) -> Entries:
+    """Return the names by which agents call our programs: absolute paths, or with
+    ``without_folder`` the names alone.
 
     Raises InputError if a program is neither in the folder of Python's installers nor on the PATH.
     """
-    if bare:
+    if without_folder:
         return Entries(**NAMES)
     hook, server = _find_program(NAMES["hook"]), _find_program(NAMES["server"])
     return Entries(hook=launcher_path() or hook, server=server)
@@ -260,7 +261,7 @@ def _is_unreadable(data: bytes, target: Target) -> bool:
     if HOOK.encode() in data or b"lessons" in data:
         return False
     try:
-        take_pieces(data, target)
+        take_pieces(data, target)  # raises InputError if the file cannot be parsed
     except InputError:
         return True
     return False
@@ -302,7 +303,9 @@ def _write_files(steps: Sequence[_Step]) -> dict[str, str]:
         agent_settings.check_writable(step.target.path)
     backups = {}
     for step in steps:
-        path, record, folders = step.target.path, step.record, list[str]()
+        path = step.target.path
+        record = step.record
+        folders = list[str]()
         if step in changed and step.before is not None:
             backups[path] = agent_settings.back_up(path, step.before)
         if record:
@@ -452,9 +455,11 @@ def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) ->
         version = json.loads(_read(newest))["version"]
     except (LessonsError, OSError, ValueError, LookupError, TypeError):
         version = "unknown"
-    detail, fix = f"plugin {visible(str(version))}", ""
+    detail = f"plugin {visible(str(version))}"
+    fix = ""
     if version != __version__:
-        level, fix = "warning", f"`{row.update}` updates it; `{upgrade_command()}` this package"
+        level = "warning"
+        fix = f"`{row.update}` updates it; `{upgrade_command()}` this package"
         detail += f" beside lessons-kb {__version__}"
     elif connected:
         level, fix = "warning", f"run `lessons uninstall {agent}`, or remove the plugin"
@@ -683,12 +688,12 @@ def _calls_for_unknown_event(request: Request, path: str) -> bool:
 
 
 def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
-    """Return the request that rewrites an installation, or None if it would change nothing."""
+    """Return the request that rewrites an installation, or None if nothing has to be rewritten."""
     texts = list(map(_read, paths))
     renewal = replace(
         request,
         via=next(filter(None, map(_find_route, texts)), "command"),
-        entries=find_entries(bare=is_committed(request)),
+        entries=find_entries(without_folder=is_committed(request)),
         server=has_sdk() and any('"mcp"' in text for text in texts),  # the server's argument
     )
     if any(map(_has_missing_program, texts)):

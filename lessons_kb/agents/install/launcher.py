@@ -88,7 +88,8 @@ def launcher_path() -> str:
 
 def write_launcher() -> None:
     """Write the launcher unless its file is up to date. Raises StorageError."""
-    path, text = launcher_path(), _launcher_text()
+    path = launcher_path()
+    text = _launcher_text()
     with contextlib.suppress(OSError, StorageError):
         if not path:
             return
@@ -162,7 +163,8 @@ def _find_interpreter() -> str:
     The result is the path that the link of the environment names. It is not the real path, which
     changes when a package manager installs a minor upgrade.
     """
-    python, inside = sys.executable, sys.prefix.rstrip(os.sep) + os.sep
+    python = sys.executable
+    inside = sys.prefix.rstrip(os.sep) + os.sep
     while sys.prefix != sys.base_prefix and python.startswith(inside) and os.path.islink(python):
         python = os.path.join(os.path.dirname(python), os.readlink(python))
     usable = len(python) <= _MAX_INTERPRETER_CHARS and not any(map(str.isspace, python))

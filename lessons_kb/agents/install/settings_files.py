@@ -273,13 +273,15 @@ def _harmless_line(row: Agent, event: str, program: str) -> str:
     """Return a command line that succeeds even if the program is missing.
 
     Some agents treat the failure of a hook as a refusal. Gemini CLI refuses the prompt and every
-    call, and Copilot CLI refuses every call. At the start of a session, the line reports the
-    missing program. A committed file also runs on the machines of colleagues without the program,
-    in a POSIX shell or in PowerShell.
+    call, and Copilot CLI refuses every call. With an absolute path, the line also reports the
+    missing program at the start of a session. A committed file has no absolute path, because it
+    also runs on the machines of colleagues without the program, in a POSIX shell or in PowerShell.
     """
     line = _command_line(program, row.name)
-    if os.name == "nt" or not os.path.isabs(program):
+    is_committed = not os.path.isabs(program)
+    if os.name == "nt" or is_committed:
         return f"{line}; exit 0"
+    # Agents with progress lines, which precede an answer, need no answer.
     fallback = "" if row.progress else row.silence
     if row.events[event] == "start":
         fallback = row.show_line(_GONE.format(row.name))
@@ -631,7 +633,7 @@ def _list_strict(groups: Any) -> list[str]:
 
 
 def is_foreign(data: bytes | None, target: Target) -> bool:
-    """Return whether somebody else wrote a file that we would write as a whole."""
+    """Return whether somebody else wrote a file that an installation writes as a whole."""
     return target.syntax == "text" and data is not None and WRITTEN.encode() not in data
 
 

@@ -9,12 +9,11 @@ import typer
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import ForProject, Tags, open_brain
+from lessons_kb.cli.options import ForProject, Stage, Tags, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import is_interactive, options, pick, print_answer, print_json, say
 from lessons_kb.cli.write_card import (
     STDIN,
     CardOptions,
-    CardStage,
     Globs,
     Items,
     Kind,
@@ -29,10 +28,10 @@ from lessons_kb.cli.write_card import (
     say_destination,
     write_card,
 )
-from lessons_kb.errors import DuplicateCard, Incomplete, InputError
+from lessons_kb.errors import Contradiction, DuplicateCard, Incomplete, InputError
 from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import PROPOSE_DRAFT, load
+from lessons_kb.on_demand import COMPARE_CARDS, PROPOSE_DRAFT, load
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 _OPTION_FOR = {
@@ -93,9 +92,14 @@ def _propose(brains: Brains, title: str, chosen: CardOptions) -> None:
     duplicates = drafts.find_near_duplicates(draft)
     if options().json:
         similar = [{"id": found.card.id, **pick(found, "level", "score")} for found in duplicates]
-        missing = list(draft.missing)
+        near = [pick(card, "id", "title", "checklist") for card in drafts.find_nearest(draft)]
         print_json(
-            {"draft": pick(draft, "id", "title", "path"), "missing": missing, "similar": similar}
+            {
+                "draft": pick(draft, "id", "title", "path"),
+                "missing": list(draft.missing),
+                "similar": similar,
+                "near": near,
+            }
         )
         return
     print(f"draft {draft.id} written; next: lessons review")
@@ -116,11 +120,13 @@ def add(
     severity: Severity = None,
     type_: Kind = "lesson",
     project: ForProject = None,
-    stage: CardStage = None,
+    stage: Stage = None,
     on_duplicate: OnDuplicate = None,
     draft: Annotated[
         bool, Option("--draft", help="Write a draft for `lessons review` instead of a card.")
     ] = False,
+    with_: WithAgent = None,
+    yes: Yes = False,
 ) -> None:
     """Add a complete card in one command, or list what it lacks.
 
@@ -147,7 +153,11 @@ def add(
     if draft:
         _propose(brains, title, chosen)
         return
+    if with_ is not None and title == STDIN:
+        raise InputError("--with takes a title and options, not a card on stdin")
     while True:
+        if with_ is not None and on_duplicate in (None, "ask", "fail", "contradicts"):
+            load(COMPARE_CARDS).compare_new_card(brains, title, chosen, with_, yes=yes)
         try:
             card = write_card(brains, title, on_duplicate, chosen.as_details(), whole=True)
             break
@@ -155,7 +165,7 @@ def add(
             if existing := ask_duplicate(brains, error, on_duplicate):
                 card = existing
                 break
-            on_duplicate = "new"
+            on_duplicate = "contradicts" if isinstance(error, Contradiction) else "new"
         except Incomplete as error:
             missing = {_OPTION_FOR.get(line) for line in error.missing}
             can_ask = title != STDIN and is_interactive()

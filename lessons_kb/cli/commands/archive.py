@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from lessons_kb.cli.card_status import set_status
-from lessons_kb.cli.options import OptionalIds, open_brain
+from lessons_kb.cli.options import DryRun, OptionalIds, open_brain
 from lessons_kb.cli.output import confirm, options, pick, print_json, print_table, say
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.stale_cards import Stale, find_gone, find_stale
@@ -22,19 +22,17 @@ def archive(
         bool,
         Option(
             "--stale",
-            help="Archive cards that do harm, and cards seen once and not used for a long time.",
+            help="Archive harmful and long unused cards.",
         ),
     ] = False,
-    gone: Annotated[
-        bool, Option("--gone", help="Archive cards that name only code that is gone.")
-    ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="List the cards, but archive none.")] = False,
+    gone: Annotated[bool, Option("--gone", help="Archive cards whose code is gone.")] = False,
+    dry_run: DryRun = False,
     yes: Annotated[
-        bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
+        bool, Option("--yes", "-y", help="Do not ask about cards from triggers.")
     ] = False,
     curated: Annotated[
         bool,
-        Option("--curated", help="With --yes: do not ask about cards written by people either."),
+        Option("--curated", help="With --yes: do not ask about other cards either."),
     ] = False,
 ) -> None:
     """Retire cards that no longer apply; `restore` undoes it.

@@ -19,7 +19,7 @@ def bump(
         Option(
             "--task",
             metavar="TASK",
-            help="The task in which the mistake happened again; added to the card's `examples`.",
+            help="Task to add to the card's `examples`.",
         ),
     ] = None,
 ) -> None:

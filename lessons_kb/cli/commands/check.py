@@ -56,9 +56,7 @@ def check(
     ] = None,
     evidence: Annotated[
         list[str] | None,
-        Option(
-            "--evidence", metavar="FILE", help="File with a record of what was done; repeatable."
-        ),
+        Option("--evidence", metavar="FILE", help="File with evidence; repeatable."),
     ] = None,
     diff: Revision = None,
     last: Annotated[
@@ -71,7 +69,7 @@ def check(
         Option(
             "--fail-on",
             metavar="STATES",
-            help="Exit 1 for an item in one of these states: denied, contradicted, open.",
+            help="Exit 1 for items in these states: denied, contradicted, open.",
         ),
     ] = "",
 ) -> None:

@@ -31,8 +31,8 @@ def completion(
 ) -> None:
     """Complete commands, options and card ids in your shell.
 
-    `install` writes the script, and one line into the start file of bash or zsh. `show` prints the
-    script. `remove` undoes `install` in every shell.
+    `install` also adds a line to the start file of bash or zsh. `remove` removes the completion
+    from all shells.
 
     Example: lessons completion install
     """

@@ -18,10 +18,10 @@ from lessons_kb.store.card_files import read_template
 def config(
     all_: Annotated[
         bool,
-        Option("--all", help="Print every key of lessons.toml with its default and explanation."),
+        Option("--all", help="Print every key with its default and meaning."),
     ] = False,
     schema: Annotated[
-        bool, Option("--schema", help="Print the JSON Schema of a card's header instead.")
+        bool, Option("--schema", help="Print the JSON Schema of a card's header.")
     ] = False,
 ) -> None:
     """Print the settings in effect and the origin of each.

@@ -6,11 +6,10 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.cli.options import ForProject, Tags, open_brain, read_file
+from lessons_kb.cli.options import ForProject, Stage, Tags, open_brain, read_file
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.write_card import (
     CardOptions,
-    CardStage,
     Globs,
     Items,
     Kind,
@@ -29,7 +28,7 @@ from lessons_kb.cli.write_card import (
 )
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.errors import DuplicateCard, InputError
+from lessons_kb.errors import Contradiction, DuplicateCard, InputError
 from lessons_kb.model import as_data
 
 
@@ -44,7 +43,7 @@ def create(
     severity: Severity = None,
     type_: Kind = "lesson",
     project: ForProject = None,
-    stage: CardStage = None,
+    stage: Stage = None,
     on_duplicate: OnDuplicate = None,
     from_diff: Annotated[
         str | None,
@@ -59,12 +58,10 @@ def create(
         Option(
             "--from-session",
             metavar="[ID]",
-            help="Start from what went wrong in a session; default: the latest.",
+            help="Start from the failures of a session; default: the latest.",
         ),
     ] = None,
-    edit: Annotated[
-        bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
-    ] = True,
+    edit: Annotated[bool, Option("--edit/--no-edit", help="Open the card in an editor.")] = True,
 ) -> None:
     """Write a new card from the template, for you to fill in.
 
@@ -99,7 +96,8 @@ def create(
         card = write_card(brains, title, on_duplicate, details, whole=False)
     except DuplicateCard as error:
         existing = ask_duplicate(brains, error, on_duplicate)
-        card = existing or write_card(brains, title, "new", details, whole=False)
+        rule = "contradicts" if isinstance(error, Contradiction) else "new"
+        card = existing or write_card(brains, title, rule, details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
         path = Cards(brains).read(card.id)[0]

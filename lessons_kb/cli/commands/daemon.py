@@ -28,10 +28,12 @@ def daemon(
     if action == "run":
         if hook_daemon.ask_daemon(hook_daemon.STATUS) is not None:
             print("the daemon is already running; see `lessons daemon status`")
-        elif load(SERVE_HOOKS).serve():
-            raise StorageError(
-                hook_daemon.find_obstacle() or hook_daemon.read_record().get("error", "")
-            )
+        else:
+            exit_code = load(SERVE_HOOKS).serve()
+            if exit_code:
+                raise StorageError(
+                    hook_daemon.find_obstacle() or hook_daemon.read_record().get("error", "")
+                )
         return
     answer = hook_daemon.ask_daemon(hook_daemon.STATUS if action == "status" else hook_daemon.STOP)
     if options().json:

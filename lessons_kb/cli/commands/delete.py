@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
-from typer import Option
 
-from lessons_kb.cli.options import Ids, open_brain
+from lessons_kb.cli.options import Ids, Yes, open_brain
 from lessons_kb.cli.output import print_cards
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
@@ -18,7 +16,7 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 
 def delete(
     ids: Ids,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Move cards to the trash; `restore` brings them back.
 

@@ -41,24 +41,21 @@ def detect(
     ] = None,
     diff: Revision = None,
     history: Annotated[
-        bool, Option("--history", help="Count what each commit up to HEAD added, by month.")
+        bool, Option("--history", help="Count the mistakes that commits added, by month.")
     ] = False,
     test: Annotated[
-        bool, Option("--test", help="Try each pattern on its own `bad` and `good` examples.")
+        bool, Option("--test", help="Test each pattern with its `bad` and `good` examples.")
     ] = False,
     export: Annotated[
         str | None,
         Option(
             "--export",
             metavar="TOOL",
-            help="Write the patterns as rules for ast-grep, semgrep or opengrep, with their "
-            "tests, to the folder that PATHS names.",
+            help="Write rules for ast-grep, semgrep or opengrep to PATHS.",
         ),
     ] = None,
     form: Format = "text",
-    exit_zero: Annotated[
-        bool, Option("--exit-zero", help="Exit 0 even if a mistake was found.")
-    ] = False,
+    exit_zero: Annotated[bool, Option("--exit-zero", help="Exit 0 despite mistakes.")] = False,
     fail_on: FailOn = "info",
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
@@ -77,8 +74,10 @@ def detect(
         detecting = [card for card in cards if card.detect]
         if export:
             _export_rules(detecting, export, paths or [])
-        elif _test_patterns(detecting) and not exit_zero:
-            raise typer.Exit(1)
+        else:
+            failed = _test_patterns(detecting)
+            if failed and not exit_zero:
+                raise typer.Exit(1)
         return
     if history and form not in ("text", "json"):
         raise InputError("--history is printed as text or json; choose one of them")
@@ -101,7 +100,9 @@ def detect(
                 raise InputError(f"no file or folder {path}; give one that exists")
             starts.append(relative(brains.directory, os.path.realpath(path)))
         matches = list(detect_files(brains, list_tree(brains.directory, starts, warn=say)))
-    data, lines, annotations = list[dict[str, Any]](), list[str](), list[Finding]()
+    data = list[dict[str, Any]]()
+    lines = list[str]()
+    annotations = list[Finding]()
     for card, match in matches:
         path = relative_path(os.path.normpath(os.path.join(brains.directory, match.path)))
         message = f"`{match.text}` — “{card.title}” ({card.id})"
@@ -169,7 +170,10 @@ def _print_history(brains: Brains, history: Mapping[tuple[str, str], Months], fo
         for card in brain.read(lambda index: index.catalogue.all_cards()):
             cards[brain.alias, card.id] = card
     columns = ("month", "before", "since")
-    data, rows, before, since = list[dict[str, Any]](), list[tuple[str, ...]](), 0, 0
+    data = list[dict[str, Any]]()
+    rows = list[tuple[str, ...]]()
+    before = 0
+    since = 0
     for key, months in history.items():
         card = cards[key]
         sums = {

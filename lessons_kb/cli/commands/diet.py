@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.complete_drafts import open_ask, print_prompts
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import ShowPrompt, Verbose, Yes, open_brain
 from lessons_kb.cli.output import (
     confirm,
     draw_progress,
@@ -59,21 +59,21 @@ def diet(
         list[str] | None,
         Argument(
             metavar="FILE…",
-            help="Rules files; default: those of the project, and the files that they import.",
+            help="Rules files; default: those of the project and their imports.",
         ),
     ] = None,
     apply: Annotated[
         bool, Option("--apply", help="Show the diff, ask, and move the rules.")
     ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     yes_without_hooks: Annotated[
         bool,
         Option(
             "--yes-without-hooks",
-            help="Also move rules that agents without our hooks read; these agents lose them.",
+            help="Also move rules of agents without hooks; these agents lose them.",
         ),
     ] = False,
-    undo: Annotated[bool, Option("--undo", help="Undo the last diet, byte for byte.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Undo the last diet.")] = False,
     check: Annotated[
         int | None,
         Option(
@@ -91,21 +91,16 @@ def diet(
             help="With --check: count the rules of this agent; default: the one that reads most.",
         ),
     ] = None,
-    verbose: Annotated[
-        bool, Option("--verbose", "-v", help="Print every rule, including those that stay.")
-    ] = False,
+    verbose: Verbose = False,
     with_: Annotated[
         str | None,
         Option(
             "--with",
             metavar="[AGENT]",
-            help="With --apply: have an agent state when other rules apply, and add paths, "
-            "symptoms and tags to the cards; see `lessons mine`.",
+            help="With --apply: let an agent add conditions, symptoms and tags to other rules.",
         ),
     ] = None,
-    show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompt, and send nothing.")
-    ] = False,
+    show_prompt: ShowPrompt = False,
 ) -> None:
     """Move conditional rules from rules files to cards.
 
@@ -116,40 +111,40 @@ def diet(
         _undo()
         return
     with draw_progress("reading"):
-        found = read_diet(os.getcwd(), paths or ())
-    for note in found.notes:
+        diet = read_diet(os.getcwd(), paths or ())
+    for note in diet.notes:
         say(note)
     if check is not None:
-        _check(found, check, agent)
-    brain = _find_brain(found.root, needed=apply)
+        _check(diet, check, agent)
+    brain = _find_brain(diet.root, needed=apply)
     if apply:
-        with hold_diet(found.root):
-            interrupted = recover(found.root)
+        with hold_diet(diet.root):
+            interrupted = recover(diet.root)
         if interrupted is not None:
             say("the last diet was interrupted; its changes were undone")
-            found = read_diet(os.getcwd(), paths or ())
-    readers = find_readers(found)
+            diet = read_diet(os.getcwd(), paths or ())
+    readers = find_readers(diet)
 
     def stay(file: RulesFile) -> str:
         return "" if yes_without_hooks else why_file_stays(file, readers)
 
     def improve_cards(moves: list[Move]) -> list[Move]:
-        return _improve(found, moves, with_, yes=yes)
+        return _improve(diet, moves, with_, yes=yes)
 
     def propose_conditions(stays: Sequence[Stay], project: Project) -> Mapping[int, Condition]:
-        return _propose(found, stays, project, with_, yes=yes)
+        return _propose(diet, stays, project, with_, yes=yes)
 
     if with_ is not None and not (apply or show_prompt):
         raise InputError("--with writes into cards: add --apply, or --show-prompt")
     if show_prompt:
-        plan = plan_diet(found, brain, stay=stay)
-        asked = [one for one in plan.stays if may_have_condition(one.rule, one.reason)]
-        prompts = _build_condition_prompts(found, asked)
-        print_prompts({**prompts, **_build_prompts(found, plan.moves)})
+        plan = plan_diet(diet, brain, stay=stay)
+        asked = [item for item in plan.stays if may_have_condition(item.rule, item.reason)]
+        prompts = _build_condition_prompts(diet, asked)
+        print_prompts({**prompts, **_build_prompts(diet, plan.moves)})
         return
     with draw_progress("proving") as progress:
         plan = plan_diet(
-            found,
+            diet,
             brain,
             stay=stay,
             propose=propose_conditions if with_ is not None else _propose_none,
@@ -157,18 +152,18 @@ def diet(
             progress=progress,
         )
     if apply:
-        _apply(found, plan, brain, readers, yes=yes)
+        _apply(diet, plan, brain, readers, yes=yes)
         return
     if options().json:
-        _sessions, uses = _count_uses(found)
-        _print_data(found, plan, readers, uses)
+        _sessions, uses = _count_uses(diet)
+        _print_data(diet, plan, readers, uses)
         return
-    _print_plan(found, plan, readers, verbose=verbose)
+    _print_plan(diet, plan, readers, verbose=verbose)
 
 
-def _count_uses(found: Diet) -> tuple[int, dict[str, Use]]:
+def _count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
     with draw_progress("reading sessions"):
-        return count_uses(found)
+        return count_uses(diet)
 
 
 def _undo() -> None:
@@ -181,8 +176,8 @@ def _undo() -> None:
     say(f"{what} restored; {cards}")
 
 
-def _check(found: Diet, limit: int, agent: str | None) -> None:
-    name, total = count_for_agent(found, agent)
+def _check(diet: Diet, limit: int, agent: str | None) -> None:
+    name, total = count_for_agent(diet, agent)
     say(f"{total:,} tokens of rules in every session of {name}; {limit:,} allowed")
     raise typer.Exit(int(total > limit))
 
@@ -210,17 +205,17 @@ def _find_brain(root: str, *, needed: bool) -> Brain | None:
     return None
 
 
-def _build_prompts(found: Diet, moves: Sequence[Move]) -> dict[str, str]:
+def _build_prompts(diet: Diet, moves: Sequence[Move]) -> dict[str, str]:
     return {
-        f"diet-{number}": build_diet_prompt(move.text, found.tracked)
+        f"diet-{number}": build_diet_prompt(move.text, diet.tracked)
         for number, move in enumerate(moves, 1)
     }
 
 
-def _build_condition_prompts(found: Diet, stays: Sequence[Stay]) -> dict[str, str]:
+def _build_condition_prompts(diet: Diet, stays: Sequence[Stay]) -> dict[str, str]:
     return {
-        f"rule-{number}": build_condition_prompt(describe_rule(one.rule), found.tracked)
-        for number, one in enumerate(stays, 1)
+        f"rule-{number}": build_condition_prompt(describe_rule(stay.rule), diet.tracked)
+        for number, stay in enumerate(stays, 1)
     }
 
 
@@ -229,13 +224,13 @@ def _propose_none(_stays: Sequence[Stay], _project: Project) -> Mapping[int, Con
 
 
 def _propose(
-    found: Diet, stays: Sequence[Stay], project: Project, agent: str | None, *, yes: bool
+    diet: Diet, stays: Sequence[Stay], project: Project, agent: str | None, *, yes: bool
 ) -> Mapping[int, Condition]:
     """Return the conditions that an agent finds in rules, limited to those that pass the checks."""
     if not stays or agent is None:
         return {}
-    prompts = _build_condition_prompts(found, stays)
-    rules = {name: one.rule for name, one in zip(prompts, stays, strict=True)}
+    prompts = _build_condition_prompts(diet, stays)
+    rules = {name: stay.rule for name, stay in zip(prompts, stays, strict=True)}
     conditions: dict[str, Condition | None] = {}
 
     def check(answers: Answers) -> dict[str, list[str]]:
@@ -256,28 +251,28 @@ def _propose(
     return proposed
 
 
-def _improve(found: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> list[Move]:
+def _improve(diet: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> list[Move]:
     """Return the moves with cards to which an agent has added paths, symptoms and tags."""
     if not moves or agent is None:
         return moves
-    prompts = _build_prompts(found, moves)
+    prompts = _build_prompts(diet, moves)
     texts = {f"diet-{number}": move.text for number, move in enumerate(moves, 1)}
     ask = open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
     with interrupt_by_signals(), draw_progress("writing") as show:
-        fuller = improve(open_brain(), texts, prompts, ask, files=found.tracked, progress=show)
+        fuller = improve(open_brain(), texts, prompts, ask, files=diet.tracked, progress=show)
     return [replace(move, text=text) for move, text in zip(moves, fuller, strict=True)]
 
 
-def _print_plan(found: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: bool) -> None:
-    sessions, uses = _count_uses(found)
+def _print_plan(diet: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: bool) -> None:
+    sessions, uses = _count_uses(diet)
     _print_moves(plan, uses if sessions else {})
     _print_stays(plan, verbose=verbose)
-    _print_remarks(found)
-    _print_readers(found, readers)
+    _print_remarks(diet)
+    _print_readers(diet, readers)
     if sessions:
         total = f"{counted(sessions, 'session')} on this machine"
         say(f"sessions: how many of {total} concerned the rule")
-    _print_sum(found, plan)
+    _print_sum(diet, plan)
     if plan.moves:
         say("next: `lessons diet --apply` shows the diff and asks")
 
@@ -304,14 +299,14 @@ def _print_moves(plan: Plan, uses: Mapping[str, Use]) -> None:
 def _print_stays(plan: Plan, *, verbose: bool) -> None:
     if verbose:
         rows = [
-            [f"{one.file}:{one.rule.line}", shorten(one.rule.words, _SHOWN), one.reason]
-            for one in plan.stays
+            [f"{stay.file}:{stay.rule.line}", shorten(stay.rule.words, _SHOWN), stay.reason]
+            for stay in plan.stays
         ]
         print_table(["stays", "rule", "why"], rows)
         return
     if not plan.stays:
         return
-    reasons = Counter(one.reason.partition(" at ")[0] for one in plan.stays)
+    reasons = Counter(stay.reason.partition(" at ")[0] for stay in plan.stays)
     frequent = reasons.most_common(_FIRST_REASONS)
     told = [f"{count}× {reason}" for reason, count in frequent]
     if len(reasons) > len(frequent):
@@ -320,20 +315,20 @@ def _print_stays(plan: Plan, *, verbose: bool) -> None:
     print_wrapped(f"{rules} stay (-v lists them): {'; '.join(told)}")
 
 
-def _print_remarks(found: Diet) -> None:
+def _print_remarks(diet: Diet) -> None:
     verbs = {"same": "says the same as", "contradicts": "contradicts"}
-    for kind, first, second in find_pairs(found):
+    for kind, first, second in find_pairs(diet):
         place = f"{second.file}:{second.rule.line}"
         what = f"{place} {verbs[kind]} {first.file}:{first.rule.line}"
         print_wrapped(clean_line(f"{what}: {shorten(second.rule.words, _SHOWN)}"))
-    for file, rule, name in find_gone(found):
+    for file, rule, name in find_gone(diet):
         print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
 
 
-def _print_readers(found: Diet, readers: Sequence[Reader]) -> None:
+def _print_readers(diet: Diet, readers: Sequence[Reader]) -> None:
     """Print the agents in use that read the files. Files with the same readers share a line."""
     files: dict[str, list[str]] = {}
-    for file in found.files:
+    for file in diet.files:
         names = [
             f"{reader.agent} ({'with' if reader.has_hooks else 'without'} our hooks)"
             for reader in readers
@@ -348,8 +343,8 @@ def _print_readers(found: Diet, readers: Sequence[Reader]) -> None:
         print_wrapped(clean_line(f"{shown}{more} {verb} read by {names_of_all}"))
 
 
-def _print_sum(found: Diet, plan: Plan) -> None:
-    for file in found.files:
+def _print_sum(diet: Diet, plan: Plan) -> None:
+    for file in diet.files:
         after = plan.texts[file.name]
         where = f" (only for {', '.join(file.globs)})" if file.globs else ""
         if after != file.text:
@@ -357,7 +352,8 @@ def _print_sum(found: Diet, plan: Plan) -> None:
                 f"{estimate_tokens(file.text):,} tokens today, {estimate_tokens(after or ''):,}"
             )
             print_wrapped(clean_line(f"{file.name}: {counts} afterwards{where}"))
-    before, after_all = count_every_session(found), count_afterwards(found, plan)
+    before = count_every_session(diet)
+    after_all = count_afterwards(diet, plan)
     share = f" ({after_all / before - 1:.0%})" if before > after_all else ""
     print_wrapped(
         f"every session: {before:,} tokens today, {after_all:,} afterwards{share}; "
@@ -365,11 +361,9 @@ def _print_sum(found: Diet, plan: Plan) -> None:
     )
 
 
-def _print_data(
-    found: Diet, plan: Plan, readers: Sequence[Reader], uses: Mapping[str, Use]
-) -> None:
+def _print_data(diet: Diet, plan: Plan, readers: Sequence[Reader], uses: Mapping[str, Use]) -> None:
     moved = {(move.file, move.rule.line): move for move in plan.moves}
-    reasons = {(one.file, one.rule.line): one.reason for one in plan.stays}
+    reasons = {(stay.file, stay.rule.line): stay.reason for stay in plan.stays}
 
     def describe(file: RulesFile, rule: AgentRule) -> dict[str, object]:
         use = uses.get(rule.words)
@@ -393,20 +387,20 @@ def _print_data(
             "files": [first.file, second.file],
             "lines": [first.rule.line, second.rule.line],
         }
-        for kind, first, second in find_pairs(found)
+        for kind, first, second in find_pairs(diet)
     ]
-    gone = [{"file": f.name, "line": rule.line, "path": name} for f, rule, name in find_gone(found)]
+    gone = [{"file": f.name, "line": rule.line, "path": name} for f, rule, name in find_gone(diet)]
     files = [
         {**weigh(file), "rules": [describe(file, rule) for rule in file.rules]}
-        for file in found.files
+        for file in diet.files
     ]
     print_json(
         {
             "files": files,
             "cards": [move.title for move in plan.moves],
             "readers": [as_data(reader) for reader in readers],
-            "tokens": count_every_session(found),
-            "tokens_afterwards": count_afterwards(found, plan),
+            "tokens": count_every_session(diet),
+            "tokens_afterwards": count_afterwards(diet, plan),
             "pairs": pairs,
             "gone": gone,
         }
@@ -414,38 +408,41 @@ def _print_data(
 
 
 def _apply(
-    found: Diet, plan: Plan, brain: Brain | None, readers: Sequence[Reader], *, yes: bool
+    diet: Diet, plan: Plan, brain: Brain | None, readers: Sequence[Reader], *, yes: bool
 ) -> None:
     if brain is None or not plan.moves:
         _print_stays(plan, verbose=False)
         say("no rule to move")
         return
-    for edit in plan.edits(found):
+    for edit in plan.edits(diet):
         old, new = ((data or b"").decode().splitlines() for data in (edit.before, edit.after))
         for line in difflib.unified_diff(old, new, edit.name, edit.name, lineterm="", n=1):
             print(visible(line))
     for move in plan.moves:
         print_wrapped(clean_line(f"card: {move.title}"))
         print_wrapped(clean_line(f"  holds for: {move.condition.said}; {move.proof}"))
-    _print_readers(found, readers)
-    _print_sum(found, plan)
+    _print_readers(diet, readers)
+    _print_sum(diet, plan)
     place = os.path.join(brain.root, "lessons")
     print_wrapped(f"The cards go to {clean_line(place)}.")
     if not (yes or confirm(f"Move these rules into {counted(len(plan.moves), 'card')}?")):
         raise InputError("nothing was changed; add --yes to move the rules without being asked")
-    made = apply_diet(found.root, brain, plan.rules(), plan.edits(found))
+    card_ids = apply_diet(diet.root, brain, plan.rules(), plan.edits(diet))
     brain.refresh()  # before an edit, a hook searches only indexed cards
-    say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")
-    _print_summary(found, plan, made, readers)
+    say(f"{counted(len(card_ids), 'card')} written; `lessons diet --undo` takes it back")
+    _print_summary(diet, plan, card_ids, readers)
 
 
-def _print_summary(found: Diet, plan: Plan, made: Sequence[str], readers: Sequence[Reader]) -> None:
+def _print_summary(
+    diet: Diet, plan: Plan, card_ids: Sequence[str], readers: Sequence[Reader]
+) -> None:
     """Print a summary for the description of a pull request."""
-    before, after = count_every_session(found), count_afterwards(found, plan)
+    before = count_every_session(diet)
+    after = count_afterwards(diet, plan)
     print("\n## Rules moved to lessons\n")
     print(f"Every session read {before:,} tokens of rules; now it reads {after:,}.\n")
     print("| rule | was in | arrives |\n|---|---|---|")
-    for move, card in zip(plan.moves, made, strict=True):
+    for move, card in zip(plan.moves, card_ids, strict=True):
         title = visible(move.title).replace("|", "\\|")
         proof = visible(move.proof).replace("|", "\\|")
         print(f"| [{title}]({card}) | {visible(move.file)}:{move.rule.line} | {proof} |")

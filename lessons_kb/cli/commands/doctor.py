@@ -25,7 +25,7 @@ def doctor(
         bool,
         Option(
             "--fix",
-            help="Apply the safe fixes (caches, permissions, hooks); cards are not changed.",
+            help="Fix caches, permissions and hooks; cards are not changed.",
         ),
     ] = False,
     fail_on: FailOn = "error",
@@ -36,8 +36,10 @@ def doctor(
 
     Example: lessons doctor --fix
     """
-    here, project = os.path.realpath(os.getcwd()), find_project()
-    discovery, brains = look(here), None
+    here = os.path.realpath(os.getcwd())
+    project = find_project()
+    discovery = look(here)
+    brains = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # check_health reports it
         brains = open_brain(discovery)
     lines = [*apply_fixes(brains), *fix_agents(project)] if fix else []

@@ -15,7 +15,7 @@ from lessons_kb.on_demand import PICK_CARD, load
 def edit(card: OptionalId = None) -> None:
     """Open a card in your editor, and list what it still needs.
 
-    Without an ID, a terminal opens a list to choose from.
+    Without an ID, choose from a list.
 
     Example: lessons edit telegram-allowlist
     """

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import open_brain, split_list
+from lessons_kb.cli.options import DryRun, Yes, open_brain, split_list
 from lessons_kb.cli.output import confirm, options, print_json, print_table, print_wrapped, say
-from lessons_kb.cli.write_card import parse_detect
+from lessons_kb.cli.write_card import Globs, parse_detect
 from lessons_kb.collection.due_escalations import STOP, TAKE_BACK
 from lessons_kb.collection.escalation import (
     Escalation,
@@ -36,21 +36,15 @@ _STEPS = {
 
 def escalate(
     card: Annotated[
-        str | None, Argument(metavar="[ID]", help="The card; without one, list what is proposed.")
+        str | None, Argument(metavar="[ID]", help="The card; without an ID, list the proposals.")
     ] = None,
-    paths: Annotated[
-        str, Option("--paths", metavar="PATHS", help="Globs of the files it guards, for that step.")
-    ] = "",
+    paths: Globs = "",
     detect: Annotated[
         str | None,
-        Option(
-            "--detect", metavar="PATTERN", help="The pattern, for that step; see docs/detect.md."
-        ),
+        Option("--detect", metavar="PATTERN", help="Pattern for the step; see docs/detect.md."),
     ] = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Show the step, but do not take it.")
-    ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Take the step without a question.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
     """Propose a stronger step for a lesson whose mistake came back.
 
@@ -67,32 +61,32 @@ def escalate(
         _list(find_escalations(brains))
         return
     pattern = parse_detect(detect) if detect is not None else None
-    found = find_escalation(brains, card, paths=split_list(paths), pattern=pattern)
-    if found is None:
+    escalation = find_escalation(brains, card, paths=split_list(paths), pattern=pattern)
+    if escalation is None:
         _answer({"card": card, "step": None}, f"{clean_line(card)}: nothing calls for a next step")
         return
     if not options().json:
-        for line in _show(found):
+        for line in _show(escalation):
             print_wrapped(line)
-    if found.missing:
-        raise InputError(f"{found.card.id}: {found.missing}")
+    if escalation.missing:
+        raise InputError(f"{escalation.card.id}: {escalation.missing}")
     if not dry_run and (yes or confirm("Take this step?")):
-        _take(brains, found)
+        _take(brains, escalation)
     elif options().json:
-        print_json({**_as_json(found), "done": False})
+        print_json({**_as_json(escalation), "done": False})
     elif not dry_run:
         say("nothing was changed; --yes takes the step")
 
 
-def _take(brains: Brains, found: Escalation) -> None:
-    changed = take_step(brains, found)
-    keys = [name for name, _value in found.changes if name != "escalated"]
-    keys += ["detect"] if found.pattern else []
-    written = [path for path, _text in found.rule.files] if found.rule else []
+def _take(brains: Brains, escalation: Escalation) -> None:
+    changed = take_step(brains, escalation)
+    keys = [name for name, _value in escalation.changes if name != "escalated"]
+    keys += ["detect"] if escalation.pattern else []
+    written = [path for path, _text in escalation.rule.files] if escalation.rule else []
     done = f"{clean_line(changed.id)}: {', '.join(keys)} changed"
     if written:
         done += f"; written: {', '.join(written)}"
-    _answer({**_as_json(found), "done": True}, done)
+    _answer({**_as_json(escalation), "done": True}, done)
 
 
 def _answer(data: dict[str, Any], line: str) -> None:
@@ -102,43 +96,43 @@ def _answer(data: dict[str, Any], line: str) -> None:
         print(line)
 
 
-def _as_json(found: Escalation) -> dict[str, Any]:
+def _as_json(escalation: Escalation) -> dict[str, Any]:
     return {
-        "card": found.card.id,
-        "step": found.step,
-        "reason": found.reason,
-        "changes": dict(found.changes),
-        "rule": found.rule.name if found.rule else None,
-        "missing": found.missing,
+        "card": escalation.card.id,
+        "step": escalation.step,
+        "reason": escalation.reason,
+        "changes": dict(escalation.changes),
+        "rule": escalation.rule.name if escalation.rule else None,
+        "missing": escalation.missing,
     }
 
 
-def _list(found: Sequence[Escalation]) -> None:
+def _list(escalations: Sequence[Escalation]) -> None:
     if options().json:
-        print_json([_as_json(escalation) for escalation in found])
-    elif not found:
+        print_json([_as_json(escalation) for escalation in escalations])
+    elif not escalations:
         say("no lesson needs a next step")
     else:
-        rows = [(one.card.id, one.step, one.reason) for one in found]
+        rows = [(row.card.id, row.step, row.reason) for row in escalations]
         print_table(("id", "next", "why"), rows)
         say("`lessons escalate ID` shows the next step, and asks before it takes it")
 
 
-def _show(found: Escalation) -> list[str]:
+def _show(escalation: Escalation) -> list[str]:
     """Return the lines that describe a step."""
-    lines = [f"{clean_line(found.card.id)}: {clean_line(found.reason)}"]
-    lines.append(f"  next: {_STEPS[found.step]}")
-    for name, value in found.changes:
+    lines = [f"{clean_line(escalation.card.id)}: {clean_line(escalation.reason)}"]
+    lines.append(f"  next: {_STEPS[escalation.step]}")
+    for name, value in escalation.changes:
         if name != "escalated":
             text = ", ".join(value) if isinstance(value, tuple) else str(value)
             lines.append(f"    {name}: {clean_line(text)}")
-    if found.pattern:
+    if escalation.pattern:
         lines += [
-            f"    {clean_line(line)}" for line in format_patterns([found.pattern]).split("\n")
+            f"    {clean_line(line)}" for line in format_patterns([escalation.pattern]).split("\n")
         ]
-    if found.replay:
-        lines.append(f"  {describe(found.replay)}")
-    rule = found.rule
+    if escalation.replay:
+        lines.append(f"  {describe(escalation.replay)}")
+    rule = escalation.rule
     if rule and rule.lines and not rule.enabled:
         lines.append(f"  add to {rule.config}, by hand:")
         lines += [f"    {line}" for line in rule.lines]

@@ -76,7 +76,7 @@ def evaluate(
         Option(
             "--fail-under",
             metavar="METRIC=VALUE",
-            help="Exit 1 if a figure is worse than this, for example recall@5=0.8; repeatable.",
+            help="Exit 1 if a figure is worse, such as recall@5=0.8; repeatable.",
         ),
     ] = None,
     engine: Annotated[

@@ -47,10 +47,11 @@ def events(
         list[str] | None, Option("--tool", metavar="TOOL", help="Only this tool; repeatable.")
     ] = None,
     since: Annotated[
-        str | None, Option("--since", metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
+        str | None,
+        Option("--since", metavar="TIME", help="From 30m, 2h, 3d or 1w ago, or from 2026-01-31."),
     ] = None,
     limit: Annotated[
-        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows, newest first.")
+        int, Option("--limit", metavar="N", min=1, help="Maximum number of results.")
     ] = ROWS,
     follow: Annotated[bool, Option("--follow", "-f", help="Keep printing new events.")] = False,
 ) -> None:

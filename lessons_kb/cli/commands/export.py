@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.options import Output
 from lessons_kb.cli.output import say
 from lessons_kb.cli.shared_brains import open_shared_brains
 from lessons_kb.collection.cards import Cards
@@ -22,11 +23,9 @@ RULES = "rules"
 def export(
     form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl, markdown, rules or okf.")],
     folder: Annotated[
-        str | None, Argument(metavar="[DIR]", help="With okf: a new folder for the bundle.")
+        str | None, Argument(metavar="[DIR]", help="With okf: new folder for the bundle.")
     ] = None,
-    output: Annotated[
-        str | None, Option("--output", "-o", metavar="FILE", help="File to write; default: stdout.")
-    ] = None,
+    output: Output = None,
     agent: Annotated[
         str,
         Option(
@@ -37,21 +36,19 @@ def export(
     ] = "",
     budget: Annotated[
         int,
-        Option(
-            "--budget", metavar="TOKENS", min=1, help="With rules: the maximum number of tokens."
-        ),
+        Option("--budget", metavar="TOKENS", min=1, help="With rules: maximum number of tokens."),
     ] = 4_000,
     check: Annotated[
         bool,
-        Option("--check", help="With rules: write nothing, and fail if a file is not up to date."),
+        Option("--check", help="With rules: write nothing; fail if a file is outdated."),
     ] = False,
 ) -> None:
-    """Print every card; `import` reads json and jsonl. With `rules`, write rules for an agent.
+    """Print every card; `import` reads json and jsonl.
 
-    With `okf`, write a bundle of the Open Knowledge Format, notes included; `import okf` reads it.
+    With `rules`, write rules for an agent that runs no hooks. Other text of its files is preserved.
+    With `okf`, write cards and notes in the Open Knowledge Format, which `import okf` reads.
 
-    If there are other brains, your own brain is left out, unless --brain names it. Rules are for
-    agents that run no hook; each names the files of its card. Text around our blocks stays.
+    Your own brain is exported only if it is the only one, or if --brain names it.
 
     Example: lessons export jsonl -o lessons.jsonl
     """

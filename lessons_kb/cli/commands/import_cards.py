@@ -12,7 +12,7 @@ from typer import Argument, Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.memory_folders import find_memory_folders
-from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
+from lessons_kb.cli.options import DryRun, ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
     NAMES,
@@ -37,25 +37,23 @@ def import_cards(
         list[str] | None,
         Argument(
             metavar="FILE…",
-            help="Files or folders to read. Their format is detected; a first word may name it: "
+            help="Files or folders. The format is detected, or named by a first word: "
             "galangal, review, memory, jsonl, rules, document, copilot or okf.",
         ),
     ] = None,
     all_: Annotated[
         bool,
-        Option(
-            "--all", help="Find the lessons that agents and people wrote down for this project."
-        ),
+        Option("--all", help="Import every lesson that is found for this project."),
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the cards, write nothing.")] = False,
+    dry_run: DryRun = False,
     near: Annotated[
         str,
         choose(
             "--near",
             ON_NEAR,
             metavar="NEAR",
-            help="What to do with a near-duplicate of a card: skip, new or bump.",
+            help="Action for a near-duplicate of a card: skip, new or bump.",
         ),
     ] = "skip",
     project: ForProject = None,
@@ -64,7 +62,7 @@ def import_cards(
     """Import lessons from other files; --yes writes the cards.
 
     Rules files keep their rules; `diet` moves them. --all reads Claude Code's and Codex' memories,
-    files of lessons, docs/solutions, and rules for some files. It asks once.
+    files of lessons, docs/solutions, and rules for some files. The command asks once.
 
     Example: lessons import tasks/lessons.md
     """
@@ -94,7 +92,8 @@ def import_cards(
     is_planned = any(step.action != "skip" for step in steps)
     is_asking = all_ and is_planned and not (yes or dry_run)
     if is_asking and confirm(f"Import {counted(_count(steps, 'create'), 'card')}?"):
-        yes, steps = True, exchange.carry_out(plan)
+        yes = True
+        steps = exchange.carry_out(plan)
     _print_counts(steps, written=yes, is_planned=is_planned)
 
 
@@ -126,35 +125,39 @@ def _find_kept(brains: Brains) -> list[tuple[str, str]]:
     """Return and report (source, path) of the lessons that this project already has elsewhere."""
     claude, codex = find_memory_folders()
     paths = find_kept_lessons(brains, claude=claude, codex=codex)
-    found = [(guess_source(path), path) for path in paths]
-    found = [(source, path) for source, path in found if source != PROSE]
-    _report_sources(found)
-    return found
+    sources = [(guess_source(path), path) for path in paths]
+    usable = [(source, path) for source, path in sources if source != PROSE]
+    _report_sources(usable)
+    return usable
 
 
 def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the source and the path of each file that is meant, and report what was detected."""
+    """Return the source and the path of each file to import, and report the detected sources.
+
+    ``words`` are paths, or the name of a source and paths.
+    """
     if words[0] in NAMES and not os.path.exists(words[0]):
         if not words[1:]:
             raise InputError(f"no file to import; write `lessons import {words[0]} FILE`")
         return [(words[0], path) for path in words[1:]]
     files = [path for word in words for path in find_files(word)]
-    found = [(guess_source(path), path) for path in files]
-    if prose := [clean_line(path) for source, path in found if source == PROSE]:
-        how = f"`lessons import memory {shell_word(prose[0])}` takes its sections all the same"
-        told = f"no lesson in {', '.join(prose)}: neither rules nor a heading such as Lessons"
-        if len(prose) == len(found):
-            raise InputError(f"{told}; {how}")
-        say(told)
-    found = [(source, path) for source, path in found if source != PROSE]
-    _report_sources(found)
-    return found
+    sources = [(guess_source(path), path) for path in files]
+    prose = [clean_line(path) for source, path in sources if source == PROSE]
+    if prose:
+        problem = f"no lesson in {', '.join(prose)}: neither rules nor a heading such as Lessons"
+        if len(prose) == len(sources):
+            fix = f"`lessons import memory {shell_word(prose[0])}` takes its sections all the same"
+            raise InputError(f"{problem}; {fix}")
+        say(problem)
+    usable = [(source, path) for source, path in sources if source != PROSE]
+    _report_sources(usable)
+    return usable
 
 
-def _report_sources(found: Sequence[tuple[str, str]]) -> None:
+def _report_sources(files: Sequence[tuple[str, str]]) -> None:
     """Report the detected source of each file. Many files of a source share a line."""
     for name in NAMES:
-        paths = [path for source, path in found if source == name]
+        paths = [path for source, path in files if source == name]
         if len(paths) > _MOST_NAMED:
             say(f"{counted(len(paths), 'file')}: {NAMES[name]} ({name})")
             continue

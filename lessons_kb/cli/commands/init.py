@@ -29,13 +29,13 @@ def init(
         str | None, Argument(metavar="DIR", help="Folder of the brain; default: this one.")
     ] = None,
     user: Annotated[
-        bool, Option("--user", help="Create your user brain, used in every project.")
+        bool, Option("--user", help="Create your user brain, for all projects.")
     ] = False,
 ) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.
 
-    A folder that already contains cards gets no folders for cards. In a folder that is not empty,
-    other Markdown files stay out of the brain (`notes = false` in its lessons.toml).
+    In a folder that is not empty, Markdown files that are not cards are not read (`notes = false`
+    in lessons.toml).
 
     Example: lessons init docs/brain
     """

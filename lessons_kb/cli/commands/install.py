@@ -10,6 +10,7 @@ from lessons_kb.agents.install.settings_files import ROUTES, SCOPES
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
+from lessons_kb.cli.options import DryRun
 from lessons_kb.cli.server_settings import set_server
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import EXPORT_RULES, WRITE_CLOUD_SETUP, load
@@ -54,14 +55,14 @@ def install(
         Option(
             "--token-file",
             metavar="FILE",
-            help="File with the token of the server; only you may be able to read it.",
+            help="File with the token of the server, readable only by you.",
         ),
     ] = "",
     skill: Annotated[
         bool,
         Option(
             "--skill",
-            help="For agents without hooks: a skill in .agents/skills that lists the cards.",
+            help="Write a skill with the cards, for agents without hooks.",
         ),
     ] = False,
     cloud: Annotated[
@@ -69,12 +70,12 @@ def install(
         Option(
             "--cloud",
             metavar="AGENT",
-            help=f"The setup of a cloud environment: {', '.join(_IN_CLOUDS)}.",
+            help=f"Set up a cloud environment: {', '.join(_IN_CLOUDS)}.",
         ),
     ] = "",
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
+    dry_run: DryRun = False,
     all_: Annotated[
-        bool, Option("--all", help="Connect every agent that is found on this machine.")
+        bool, Option("--all", help="All agents that are found on this machine.")
     ] = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.

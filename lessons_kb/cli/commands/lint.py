@@ -26,17 +26,31 @@ from lessons_kb.cli.lint_report import (
 )
 from lessons_kb.cli.options import (
     FAIL_ON,
+    FAIL_ON_HELP,
     FAULT,
     LINT_FAIL_ON,
     Format,
+    ShowPrompt,
+    Verbose,
+    WithAgent,
+    Yes,
     check_folder,
     open_brain,
     relative_path,
 )
-from lessons_kb.cli.output import draw_progress, options, print_bold, print_wrapped, say
+from lessons_kb.cli.output import (
+    draw_progress,
+    is_interactive,
+    options,
+    print_bold,
+    print_wrapped,
+    say,
+)
 from lessons_kb.collection.lint import fix_moved_paths
 from lessons_kb.collection.lint import lint as lint_brain
 from lessons_kb.model import Finding, as_data
+from lessons_kb.on_demand import COMPARE_CARDS, load
+from lessons_kb.store.judged_pairs import has_verdicts
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.values import replace
 
@@ -51,32 +65,47 @@ def lint(
         Option("--rule", metavar="RULE", help="Report only this rule; repeatable."),
     ] = None,
     fix: Annotated[
-        bool, Option("--fix", help="Rewrite `paths` whose files were moved, and nothing else.")
+        bool,
+        Option(
+            "--fix",
+            help="Correct the `paths` of moved files, and ask about contradictions.",
+        ),
     ] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Print every finding.")] = False,
+    with_: WithAgent = None,
+    show_prompt: ShowPrompt = False,
+    yes: Yes = False,
+    verbose: Verbose = False,
     fail_on: Annotated[
         str,
         choose(
             "--fail-on",
             LINT_FAIL_ON,
             metavar="LEVEL",
-            help="Exit 1 at this level: error, warning, info or never; fault: for all but advice.",
+            help=FAIL_ON_HELP,
         ),
     ] = "error",
 ) -> None:
     """Report problems in cards, each with its line and a fix.
 
     Faults come first; a fault changes the meaning of a card. Advice follows, one line per rule.
+    `--fail-on fault` ignores all advice.
     Example: lessons lint --fail-on fault
     """
     form = "json" if options().json else form
     if folder:
         check_folder("lint", folder)
     brains = Brains.open(folder) if folder else open_brain()
+    if show_prompt:
+        load(COMPARE_CARDS).show_requests(brains)
+        return
+    if with_ is not None:
+        load(COMPARE_CARDS).compare_brains(brains, with_, yes=yes)
     findings: list[Finding] = []
     for brain in brains.members if fix else ():
         for name in fix_moved_paths(brain):
             say(f"{clean_line(name)}: paths rewritten")
+    if fix and is_interactive() and any(has_verdicts(brain.root) for brain in brains.members):
+        load(COMPARE_CARDS).confirm_contradictions(brains)
     with draw_progress("checking") as show:
         for brain in brains.members:
             findings += lint_brain(brain, brains.directory, progress=show)

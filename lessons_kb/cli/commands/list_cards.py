@@ -9,7 +9,7 @@ from typer import Option
 
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import open_brain, say_stale
+from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
 from lessons_kb.collection.lookup import CardLookup, names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
@@ -55,12 +55,8 @@ def list_cards(
             help="active, ignored, archived, draft or all.",
         ),
     ] = None,
-    project: Annotated[
-        str | None, Option("--project", metavar="PROJECT", help="Only this project's cards.")
-    ] = None,
-    stage: Annotated[
-        str | None, Option("--stage", metavar="STAGE", help="Only this stage's cards.")
-    ] = None,
+    project: OnlyProject = None,
+    stage: OnlyStage = None,
     tag: Annotated[
         str | None, Option("--tag", metavar="TAG", help="Only cards with this tag.")
     ] = None,
@@ -72,15 +68,14 @@ def list_cards(
         str, choose("--sort", tuple(_ORDERS), metavar="SORT", help="recent, count, title or id.")
     ] = "recent",
     limit: Annotated[
-        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows.")
+        int, Option("--limit", metavar="N", min=1, help="Maximum number of results.")
     ] = ROWS,
     all_: Annotated[bool, Option("--all", help="List every card.")] = False,
     stale: Annotated[
         bool,
         Option(
             "--stale",
-            help="Only cards whose code changed, moved or is gone, or whose `stale-after` date "
-            "has passed.",
+            help="Only cards whose code changed or whose `stale-after` passed.",
         ),
     ] = False,
 ) -> None:

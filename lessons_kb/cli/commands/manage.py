@@ -14,10 +14,7 @@ from lessons_kb.tui.rows import CARDS, RowSource
 def manage() -> None:
     """Browse and edit cards and drafts in full screen.
 
-    Press ? for the keys.
-
-    Without a terminal, the command reads plain commands from stdin, one per line; `help` lists
-    them.
+    Press ? for the keys. Without a terminal, the command reads commands from stdin.
 
     Example: lessons manage
     """

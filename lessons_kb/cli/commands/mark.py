@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.options import CardId, Yes, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
 from lessons_kb.collection.card_edits import CardEdits
 from lessons_kb.collection.prompt_text import shorten_prompt
@@ -27,7 +27,7 @@ def mark(
         Option(
             "--session",
             metavar="SESSION",
-            help="Session that the mark is about; one mark per session.",
+            help="Session of the mark; one mark per session.",
         ),
     ] = None,
     prompt: Annotated[
@@ -38,9 +38,7 @@ def mark(
             help="With irrelevant: the prompt; default: the last prompt with this card.",
         ),
     ] = None,
-    yes: Annotated[
-        bool, Option("--yes", "-y", help="With irrelevant: write the prompt without asking.")
-    ] = False,
+    yes: Yes = False,
 ) -> None:
     """Record that a lesson helped, misled or was not relevant.
 

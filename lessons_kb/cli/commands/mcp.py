@@ -10,7 +10,7 @@ from typer import Option
 
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.cli.options import Port
+from lessons_kb.cli.options import Host, Port
 from lessons_kb.cli.output import options, say
 from lessons_kb.errors import InputError
 from lessons_kb.process.installation import install_command
@@ -20,14 +20,7 @@ from lessons_kb.service.open_brains import OpenBrains
 
 def mcp(
     http: Annotated[bool, Option("--http", help="Use streamable HTTP instead of stdio.")] = False,
-    host: Annotated[
-        str,
-        Option(
-            "--host",
-            metavar="HOST",
-            help="Address to listen on; any but loopback needs a token.",
-        ),
-    ] = "127.0.0.1",
+    host: Host = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
     """Serve lessons to MCP clients, over stdio by default.

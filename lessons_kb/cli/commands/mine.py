@@ -10,7 +10,7 @@ from typer import Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import (
     cut_cells,
     draw_progress,
@@ -59,21 +59,21 @@ def mine(
     ] = 0,
     since: Annotated[
         str | None,
-        Option("--since", metavar="DATE", help="Ignore older sessions; for example 2026-01-31."),
+        Option("--since", metavar="DATE", help="Ignore sessions before a date such as 2026-01-31."),
     ] = None,
     reviews: Annotated[
         list[str] | None,
         Option(
             "--reviews",
             metavar="FILE",
-            help="Also read review comments: JSON exported from GitHub or GitLab; repeatable.",
+            help="Also read review comments, as JSON of GitHub or GitLab; repeatable.",
         ),
     ] = None,
     memories: Annotated[
         bool,
         Option(
             "--memories",
-            help="Read what Claude Code and Codex remember of this project instead.",
+            help="Read the memories of Claude Code and Codex instead.",
         ),
     ] = False,
     junit: Annotated[
@@ -81,7 +81,7 @@ def mine(
         Option(
             "--junit",
             metavar="FAILED PASSED",
-            help="Draft the change between a failed and a passed run; give JUnit reports.",
+            help="Draft the change between the runs of two JUnit reports.",
         ),
     ] = None,
     commits: Annotated[
@@ -96,26 +96,16 @@ def mine(
         bool,
         Option(
             "--as-cards",
-            help="With --junit or --reviews: write the drafts as cards with `status: draft`, to be "
-            "committed; of the comments, those that led to a change.",
+            help="With --junit or --reviews: write cards with `status: draft`; only comments that "
+            "led to a change count.",
         ),
     ] = False,
     limit: Annotated[
-        int, Option("--limit", metavar="N", min=1, help="Maximum number of candidates to list.")
+        int, Option("--limit", metavar="N", min=1, help="Maximum number of results.")
     ] = SHOWN,
-    with_: Annotated[
-        str | None,
-        Option(
-            "--with",
-            metavar="[AGENT]",
-            help="With --draft: let an agent complete the drafts: claude, codex, gemini, opencode, "
-            "copilot, or a command that reads a prompt on stdin.",
-        ),
-    ] = None,
-    show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
-    ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before prompts are sent.")] = False,
+    with_: WithAgent = None,
+    show_prompt: ShowPrompt = False,
+    yes: Yes = False,
 ) -> None:
     """Find lessons in past agent sessions and commits (read-only).
 
@@ -244,11 +234,15 @@ def _read_past(
 def _report(
     brains: Brains, result: MiningResult, drafts: int, limit: int, *, ask_agent: bool = True
 ) -> list[Draft]:
-    """Print the candidates, write drafts of the first ones, and return these drafts."""
+    """Print the first ``limit`` candidates, write at most ``drafts`` drafts, and return the drafts.
+
+    The drafts are those of the first candidates that have, and had, no draft.
+    """
     if not options().json:
         for line in result.trouble:
             say(line)
-        _print_result(result, min(limit, drafts or limit))
+        shown = min(limit, drafts) if drafts else limit
+        _print_result(result, shown)
     new_drafts = mined_drafts.draft(brains, result.candidates, drafts) if drafts else []
     if options().json:
         counts = pick(result, "sessions", "commits", "comments", "read", "trouble")
@@ -260,7 +254,7 @@ def _report(
         suggestion = suggest_agent(new_drafts)
         if ask_agent and suggestion:
             print(suggestion)
-    elif drafts and result.candidates:
+    elif drafts and result.candidates:  # each of them has, or had, a draft
         say("no new drafts: each candidate has one already; see `lessons review --list`")
     elif result.candidates:
         say("next: `lessons mine --draft 10`, then `lessons review`")

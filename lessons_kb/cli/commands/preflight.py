@@ -35,7 +35,7 @@ def preflight(
     session: Session = None,
     budget: Annotated[
         int | None,
-        Option("--budget", metavar="BUDGET", min=0, help="Token budget of the whole block."),
+        Option("--budget", metavar="BUDGET", min=0, help="Maximum tokens of the block."),
     ] = None,
     context: Annotated[
         bool, Option("--context/--no-context", help="Add excerpts of notes.")
@@ -43,8 +43,7 @@ def preflight(
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
-    If no lesson applies, a terminal gets a sentence and a pipe gets nothing. `lessons why PROMPT`
-    explains the choice.
+    `lessons why PROMPT` explains the choice.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
     """
@@ -54,7 +53,8 @@ def preflight(
         say(str(error))  # the answer is empty, and stderr has the reason
         return
     if diff is None:
-        text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
+        text = read_text(prompt or [], what="prompt")
+        paths = tuple(path or ())
     else:
         change = load(READ_DIFF).read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])

@@ -15,7 +15,7 @@ from lessons_kb.text.sanitize import clean_line, counted
 
 
 def rename(
-    card: CardId, title: Annotated[list[str], Argument(metavar="TITLE...", help="The new title.")]
+    card: CardId, title: Annotated[list[str], Argument(metavar="TITLE...", help="New title.")]
 ) -> None:
     """Give a card a new title; update file name, links and journal.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.cli.options import OnlyProject, OnlyStage, relative_path
+from lessons_kb.cli.options import OnlyProject, OnlyStage, Output, relative_path
 from lessons_kb.cli.output import options, pick, print_answer, say
 from lessons_kb.cli.shared_brains import open_shared_brains
 from lessons_kb.collection.cards import Cards
@@ -27,24 +27,17 @@ STDOUT = "-"
 
 
 def report(
-    output: Annotated[
-        str | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File to write, or - for stdout; default: lessons-report.html in .lessons, which "
-            "git ignores.",
-        ),
-    ] = None,
+    output: Output = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
     rows: Annotated[
-        int, Option("--rows", metavar="ROWS", min=1, help="Maximum number of cards in each list.")
+        int, Option("--rows", metavar="ROWS", min=1, help="Maximum number of cards per list.")
     ] = 20,
 ) -> None:
     """Write an HTML report on which lessons are used and help.
 
+    Without --output, the report is lessons-report.html in the folder .lessons, which git ignores;
+    `-o -` prints it.
     The page needs no network and no scripts. If there are other brains, your own brain is left
     out, unless --brain names it. If the page is in the brain or above it, its links to cards stay
     valid when you move both together.
@@ -53,7 +46,8 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brains, chosen = open_shared_brains(), output is not None
+    brains = open_shared_brains()
+    chosen = output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brains.members[0].cache), FILE)
         if os.path.islink(output):  # its author could choose which file is overwritten

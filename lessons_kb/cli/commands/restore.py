@@ -20,7 +20,7 @@ _RESTORED = {
 def restore(ids: OptionalIds = None) -> None:
     """Make ignored, archived or deleted cards active again.
 
-    Without an ID, the command lists the trash.
+    Without an ID, list the trash.
 
     Example: lessons restore telegram-allowlist
     """

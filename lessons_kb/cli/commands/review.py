@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import options, print_json, say
 from lessons_kb.collection.pending_drafts import has_drafts
 from lessons_kb.errors import InputError
@@ -34,33 +34,24 @@ def review(
         str,
         choose(
             "--on-duplicate",
-            ("fail", "new"),
+            ("fail", "new", "contradicts"),
             metavar="ON_DUPLICATE",
-            help="What to do if the lesson exists: fail or new.",
+            help="If the lesson exists: fail or new. contradicts links the lesson to the card "
+            "that demands the opposite.",
         ),
     ] = "fail",
     keep_quotes: Annotated[
         bool,
-        Option("--keep-quotes", help="With --accept: keep what the draft quotes from a session."),
+        Option("--keep-quotes", help="With --accept: keep the quotes from a session."),
     ] = False,
-    with_: Annotated[
-        str | None,
-        Option(
-            "--with",
-            metavar="[AGENT]",
-            help="First let an agent complete the drafts: claude, codex, gemini, opencode, "
-            "copilot, each with its options, or a command that reads a prompt on stdin.",
-        ),
-    ] = None,
-    show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
-    ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before prompts are sent.")] = False,
+    with_: WithAgent = None,
+    show_prompt: ShowPrompt = False,
+    yes: Yes = False,
 ) -> None:
     """Review drafts on one screen: accept, edit, merge or discard.
 
     Without a terminal, the command lists them. A quote from a session does not reach the card,
-    unless you keep it.
+    unless you keep it. With --with, the agent also looks for contradictions.
 
     Example: lessons review --accept red-green-1a2b3c4d
     """

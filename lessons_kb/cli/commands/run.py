@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import Stage, open_brain
 from lessons_kb.cli.output import options, say
 from lessons_kb.errors import BrainNotFound, LessonsError
 from lessons_kb.outcome.session_journal import draft_after
@@ -15,7 +15,7 @@ from lessons_kb.outcome.session_journal import run as run_recorded
 
 
 def run(
-    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run.")],
+    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run, after --.")],
     stall: Annotated[
         float,
         Option(
@@ -27,20 +27,15 @@ def run(
         Option(
             "--session",
             metavar="SESSION",
-            help="Session that the run belongs to; default: the current one.",
+            help="Session of the run; default: the current one.",
         ),
     ] = None,
-    stage: Annotated[
-        str | None,
-        Option("--stage", metavar="STAGE", help="Workflow stage that the run belongs to."),
-    ] = None,
+    stage: Stage = None,
 ) -> None:
     """Run a command and record how it ended.
 
-    Output and exit code stay unchanged.
-
-    A command that prints nothing for --stall seconds is stopped, with all processes that it
-    started, as by Ctrl-C (exit code 124).
+    Output and exit code stay unchanged. After --stall seconds without output, the command and its
+    processes are stopped, and the exit code is 124.
 
     Example: lessons run --stall 300 -- pytest -q
     """

@@ -31,7 +31,7 @@ def search(
     path: Paths = None,
     stage: Stage = None,
     limit: Annotated[
-        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of hits.")
+        int, Option("--limit", metavar="N", min=1, help="Maximum number of results.")
     ] = 10,
     explain: Annotated[
         bool, Option("--explain", help="Show the score, its factors and the matched terms.")

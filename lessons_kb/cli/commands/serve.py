@@ -10,7 +10,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.discovery import discover
-from lessons_kb.cli.options import Port
+from lessons_kb.cli.options import Host, Port
 from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
 from lessons_kb.collection.branch_review import BRANCH, find_review_obstacle
 from lessons_kb.errors import BrainNotFound, InputError
@@ -23,9 +23,9 @@ def serve(
     words: Annotated[
         list[str] | None,
         Argument(
-            metavar="[BRAIN…|token add NAME|token list|token remove NAME]",
-            help="Folders to serve, each under its own name or as NAME=FOLDER; default: the "
-            "nearest brain. `token` adds, lists or removes tokens.",
+            metavar="BRAIN…",
+            help="Folders of brains, or NAME=FOLDER; default: the nearest brain. Or: token add "
+            "NAME, token list, token remove NAME.",
         ),
     ] = None,
     may: Annotated[
@@ -41,43 +41,30 @@ def serve(
         Option(
             "--name",
             metavar="NAME",
-            help="For a new token with the scope review: author of the commits of accepted drafts.",
+            help="With --may review: author of the commits of accepted drafts.",
         ),
     ] = "",
     email: Annotated[
         str, Option("--email", metavar="EMAIL", help="Email address of that author.")
     ] = "",
-    host: Annotated[
-        str,
-        Option(
-            "--host",
-            metavar="HOST",
-            help="Address to listen on; any but loopback needs tokens and TLS.",
-        ),
-    ] = "127.0.0.1",
+    host: Host = "127.0.0.1",
     port: Port = 8766,
     tls_cert: Annotated[
-        str, Option("--tls-cert", metavar="FILE", help="File with the certificate chain (PEM).")
+        str, Option("--tls-cert", metavar="FILE", help="Certificate chain (PEM).")
     ] = "",
-    tls_key: Annotated[
-        str, Option("--tls-key", metavar="FILE", help="File with its private key (PEM).")
-    ] = "",
-    behind_proxy: Annotated[
-        bool, Option("--behind-proxy", help="A proxy in front of this server handles TLS.")
-    ] = False,
+    tls_key: Annotated[str, Option("--tls-key", metavar="FILE", help="Private key (PEM).")] = "",
+    behind_proxy: Annotated[bool, Option("--behind-proxy", help="A proxy handles TLS.")] = False,
     branch: Annotated[
         str,
         Option(
             "--branch",
             metavar="BRANCH",
-            help="Branch of a brain's repository for accepted drafts; default: lessons-review.",
+            help="Branch for accepted drafts; default: lessons-review.",
         ),
     ] = "",
     rate: Annotated[
         float,
-        Option(
-            "--rate", metavar="RATE", min=0.1, help="Maximum requests per second for each token."
-        ),
+        Option("--rate", metavar="RATE", min=0.1, help="Maximum requests per second and token."),
     ] = 100.0,
     workers: Annotated[
         int,
@@ -86,7 +73,7 @@ def serve(
             metavar="WORKERS",
             min=1,
             max=64,
-            help="Processes that answer; one more keeps the index up to date.",
+            help="Number of processes that answer.",
         ),
     ] = 1,
     max_body: Annotated[
@@ -157,7 +144,11 @@ def _say_what_reviewers_cannot_do(roots: Mapping[str, str], branch: str) -> None
 
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
-    """Return a mapping from names to the folders of the brains to serve."""
+    """Return a mapping from names to the folders of the brains to serve.
+
+    A word is NAME=FOLDER, or a folder that has its own name. Raises BrainNotFound, or InputError
+    for a name that is not plain or is used twice.
+    """
     roots: dict[str, str] = {}
     for word in words:
         name, equals, folder = word.partition("=")

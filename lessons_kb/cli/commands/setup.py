@@ -52,24 +52,22 @@ NO_AGENT = (
 
 
 def setup(
-    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
-    diff: Annotated[
-        bool, Option("--diff", help="Show what changes in each file before asking.")
-    ] = False,
+    yes: Annotated[bool, Option("--yes", help="Do not ask for confirmation.")] = False,
+    diff: Annotated[bool, Option("--diff", help="Show the changes before asking.")] = False,
     undo: Annotated[
         bool,
         Option(
             "--undo",
-            help="Disconnect the agents, restore their former files, remove the first lesson and "
-            "the shell completion, and stop the daemon.",
+            help="Restore the agents' files, remove the first lesson and the completion, and stop "
+            "the daemon.",
         ),
     ] = False,
     purge: Annotated[
         bool,
         Option(
             "--purge",
-            help="With --undo: also delete the state folder, with journal, drafts, trash and trust "
-            "records. Cards stay.",
+            help="With --undo: also delete the state folder (journal, drafts, trash, trust); "
+            "cards stay.",
         ),
     ] = False,
 ) -> None:

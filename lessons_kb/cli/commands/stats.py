@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from typer import Argument
+from typer import Option
 
 from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import OnlyProject, OnlyStage, complete_ids, open_brain
+from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, open_brain
 from lessons_kb.cli.output import (
     options,
     print_beside,
@@ -20,6 +20,7 @@ from lessons_kb.cli.output import (
     print_wrapped,
     say,
 )
+from lessons_kb.errors import InputError
 from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
     INJECTED,
@@ -38,11 +39,16 @@ from lessons_kb.ledger.lesson_effect import (
     top,
 )
 from lessons_kb.model import KNOWN_OUTCOMES, WITHHELD, as_data
+from lessons_kb.on_demand import SESSION_COSTS, load
 from lessons_kb.outcome.stats import Stats
 from lessons_kb.store.error_log import LATE_DAYS
 from lessons_kb.text.sanitize import clean_line, counted
 
 History = tuple[tuple[str, str, int], ...]
+
+
+COST_DAYS = 30
+"""The number of days that --cost looks back by default."""
 
 
 ROWS = 10
@@ -98,16 +104,17 @@ _HISTORY = {
 
 
 def stats(
-    card: Annotated[
-        str | None,
-        Argument(
-            metavar="[ID]",
-            help="One card: path, slug, or prefix.",
-            autocompletion=complete_ids,
-        ),
-    ] = None,
+    card: OptionalId = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
+    cost: Annotated[
+        bool,
+        Option("--cost", help="Show the cost of the text for the model."),
+    ] = False,
+    days: Annotated[
+        int | None,
+        Option("--days", metavar="N", min=1, help="With --cost: number of days; default: 30."),
+    ] = None,
 ) -> None:
     """Show what was injected, which mistakes recurred, what helps.
 
@@ -116,9 +123,17 @@ def stats(
 
     Example: lessons stats telegram-allowlist
     """
+    if cost:
+        if card is not None or stage is not None or project is not None:
+            raise InputError("--cost is about whole sessions; leave out the card and the filters")
+        load(SESSION_COSTS).print_costs(open_brain(), days=days or COST_DAYS)
+        return
+    if days is not None:
+        raise InputError("--days needs --cost")
     statistics = Stats(open_brain())
     if card is not None:
-        effect, history = statistics.effect(card), statistics.history(card)
+        effect = statistics.effect(card)
+        history = statistics.history(card)
         if options().json:
             rows = [{"day": day, "what": event, "times": n} for day, event, n in history]
             print_json({**as_data(effect), "history": rows})

@@ -23,7 +23,7 @@ _MOST_NAMED = 20
 def sync(
     to: Annotated[
         str,
-        Option("--to", metavar="DIR|URL", help="URL of a Qdrant server, or a folder for a test."),
+        Option("--to", metavar="DIR|URL", help="Qdrant server, or a folder for a test."),
     ],
     verify: Annotated[
         bool, Option("--verify", help="Push nothing; exit 1 if brain and cluster differ.")

@@ -45,7 +45,7 @@ def trial(
         Option(
             "--agent",
             metavar="COMMAND",
-            help="Name of an agent (claude-code, codex …), or a command with {prompt}.",
+            help="Name of an agent, or a command with {prompt}.",
         ),
     ] = "",
     arms: Annotated[
@@ -59,14 +59,12 @@ def trial(
         str, Option("--budget", metavar="AMOUNT", help="Stop at $5, or at 300k tokens.")
     ] = "",
     seconds: Annotated[
-        float, Option("--seconds", metavar="N", min=1, help="Deadline of the agent, for each run.")
+        float, Option("--seconds", metavar="N", min=1, help="Time limit of each run.")
     ] = 900.0,
     out: Annotated[
-        str, Option("--out", metavar="DIR", help="Folder for results; default: state folder.")
+        str, Option("--out", metavar="DIR", help="Folder for results; default: the state folder.")
     ] = "",
-    resume: Annotated[
-        bool, Option("--resume", help="Continue with the runs that have no result yet.")
-    ] = False,
+    resume: Annotated[bool, Option("--resume", help="Do only the runs without a result.")] = False,
     from_history: Annotated[
         int,
         Option(
@@ -74,7 +72,7 @@ def trial(
             metavar="N",
             min=0,
             show_default=False,
-            help="Write N tasks to TASKS, from past fixes and their tests.",
+            help="Write N tasks to TASKS, from past fixes.",
         ),
     ] = 0,
     check: Annotated[

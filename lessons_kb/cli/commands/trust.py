@@ -15,14 +15,15 @@ from lessons_kb.text.sanitize import visible
 
 
 def trust(
-    folder: Annotated[str, Argument(metavar="DIR", help="Folder of the brain.")] = ".",
+    folder: Annotated[
+        str, Argument(metavar="DIR", help="Folder of the brain; default: this one.")
+    ] = ".",
     revoke: Annotated[bool, Option("--revoke", help="Revoke the trust in the brain.")] = False,
     from_environment: Annotated[
         bool,
         Option(
             "--from-environment",
-            help="For containers: give the cards that LESSONS_TRUST_COMMIT or LESSONS_TRUST_SIGNER "
-            "vouches for.",
+            help="In containers: trust LESSONS_TRUST_COMMIT or LESSONS_TRUST_SIGNER.",
         ),
     ] = False,
 ) -> None:

@@ -10,6 +10,7 @@ from lessons_kb.agents.install.settings_files import SCOPES
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
+from lessons_kb.cli.options import DryRun
 from lessons_kb.cli.server_settings import forget_server
 
 
@@ -28,12 +29,12 @@ def uninstall(
     shared: Annotated[
         bool, Option("--shared", help="Use the committed settings file of the project.")
     ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
+    dry_run: DryRun = False,
     server: Annotated[
         bool, Option("--server", help="Remove the shared brain and its token from the settings.")
     ] = False,
     all_: Annotated[
-        bool, Option("--all", help="Disconnect every agent that is found on this machine.")
+        bool, Option("--all", help="All agents that are found on this machine.")
     ] = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.

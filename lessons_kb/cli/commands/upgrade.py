@@ -24,7 +24,9 @@ def upgrade() -> None:
     Example: lessons upgrade
     """
     project = find_project()
-    fixed, agents, clients = fix_agents(project), check_agents(project), check_clients(project)
+    fixed = fix_agents(project)
+    agents = check_agents(project)
+    clients = check_clients(project)
     results = (*fixed, *agents, *clients, *check_daemon(os.environ))
     lines = [line for line in results if line.level in ("warning", "error", "fixed")]
     if not lines:

@@ -14,7 +14,7 @@ from typer import Argument, Option
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.standings import list_remarks
-from lessons_kb.cli.options import complete_ids, open_brain
+from lessons_kb.cli.options import Paths, Stage, complete_ids, open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.collection.prompt_text import shorten_prompt
@@ -32,16 +32,18 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """The numbers of characters of a prompt in a question and in an explanation."""
 
 
-def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
+def _offer(brains: Brains, near_miss: Verdict, prompt: str) -> None:
     """Offer to add the prompt to a card's symptoms. Without a terminal, print the command."""
     symptom = shorten_prompt(prompt)
     shown = shorten(clean_line(symptom), _MAX_OFFERED)
-    name, confidence = clean_line(near.id), f"{near.confidence:.2f}"
+    name = clean_line(near_miss.id)
+    confidence = f"{near_miss.confidence:.2f}"
     say(f"{name} was nearly injected ({confidence}) for \u201c{shown}\u201d")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"`lessons why --add-symptom {near.id} {shell_word(symptom)}` adds it as a symptom")
+        command = f"lessons why --add-symptom {near_miss.id} {shell_word(symptom)}"
+        say(f"`{command}` adds it as a symptom")
     elif confirm("Add this prompt as a symptom of the card?"):
-        _teach(brains, near.id, prompt)
+        _teach(brains, near_miss.id, prompt)
 
 
 def _teach(brains: Brains, name: str, prompt: str) -> None:
@@ -59,13 +61,8 @@ def why(
         str | None,
         Option("--session", metavar="SESSION", help="Session to explain; default: the latest."),
     ] = None,
-    path: Annotated[
-        list[str] | None,
-        Option("--path", metavar="FILE", help="With PROMPT: file being worked on; repeatable."),
-    ] = None,
-    stage: Annotated[
-        str | None, Option("--stage", metavar="STAGE", help="With PROMPT: workflow stage.")
-    ] = None,
+    path: Paths = None,
+    stage: Stage = None,
     add_symptom: Annotated[
         str | None,
         Option(
@@ -112,8 +109,8 @@ def why(
         print_wrapped(line)
     if reasons.source == UNNOTED:
         say("this session recorded no reasons")
-    if near := find_near_miss(reasons):
-        _offer(brains, near, reasons.prompt)
+    if near_miss := find_near_miss(reasons):
+        _offer(brains, near_miss, reasons.prompt)
 
 
 def _ago(at: float) -> str:

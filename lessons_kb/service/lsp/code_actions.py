@@ -117,7 +117,8 @@ def _show_stats(files: Files, uri: str) -> CommandResult:
 
 def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
     path = path_of(uri)
-    file, document = files.find(path), files.documents.at(path)
+    file = files.find(path)
+    document = files.documents.at(path)
     if document is None or not isinstance(file, CardFile):
         raise InputError("no open card; open the card whose pattern is to be tested")
     pattern = find_pattern(document.text.whole, line)
@@ -164,7 +165,8 @@ def _get_card(files: Files, uri: str) -> tuple[CardFile, OpenDocument | None]:
 def _get_draft(files: Files, uri: str) -> CardFile:
     """Return a draft. Raises InputError if it is not a draft, or has unsaved changes."""
     path = path_of(uri)
-    file, document = files.find(path), files.documents.at(path)
+    file = files.find(path)
+    document = files.documents.at(path)
     if not isinstance(file, CardFile) or not file.draft:
         raise InputError("not a draft; see `lessons review --list`")
     saved = file.brains.drafts.get(file.draft).text
@@ -190,7 +192,8 @@ other arguments.
 
 def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -> list[CodeLens]:
     """Return the code lenses of an open document."""
-    file, commands = files.find(document.path), list[tuple[int, Command]]()
+    file = files.find(document.path)
+    commands = list[tuple[int, Command]]()
     if isinstance(file, CardFile):
         commands = find_card_commands(file, document)
     elif file and files.show_guards:
@@ -268,7 +271,8 @@ def _find_match_actions(
     lines = range(params.range.start.line, params.range.end.line + 1)
     marks = {mark.card.id: mark for mark in find_marks(files, document, lines)}
     for mark in marks.values():
-        uri, title = uri_of(f"{mark.brain.root}/{mark.card.id}"), clean_line(mark.card.title)
+        uri = uri_of(f"{mark.brain.root}/{mark.card.id}")
+        title = clean_line(mark.card.title)
         for verb, command in (("Open", OPEN), ("Count once more", BUMP)):
             name = f"{verb}: {title}"
             run = Command(name, command, arguments=[uri])
@@ -337,10 +341,12 @@ def prepare_rename(
 
     A card whose title is its file name has no such range.
     """
-    file, line = files.find(document.path), params.position.line
+    file = files.find(document.path)
+    line = params.position.line
     if not isinstance(file, CardFile) or line != title_line(file, document):
         return None
-    text, parsed = document.text, file.parse(document.text.whole)
+    text = document.text
+    parsed = file.parse(document.text.whole)
     is_key = "title" in parsed.key_lines
     content = text.line(line)
     if parsed.card is None or not (is_key or content.startswith("# ")):
@@ -359,7 +365,8 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
 
     If the file is named after the title, it is renamed as well and the links to it are updated.
     """
-    file, text = files.find(document.path), document.text
+    file = files.find(document.path)
+    text = document.text
     where = prepare_rename(files, document, params)
     if where is None or not isinstance(file, CardFile):
         return None
@@ -436,7 +443,8 @@ def find_references(
     files: Files, document: OpenDocument, params: ReferenceParams
 ) -> list[Location] | None:
     """Return the matches of the pattern under the cursor, or the links to the card."""
-    file, line = files.find(document.path), params.position.line
+    file = files.find(document.path)
+    line = params.position.line
     if not isinstance(file, CardFile):
         return None
     pattern = find_pattern(document.text.whole, line)

@@ -68,7 +68,8 @@ def diagnose(
     lines of source code are checked, and the project is not searched for matches of a card's
     patterns. Both would take too long while the user types.
     """
-    file, text = files.find(document.path), document.text
+    file = files.find(document.path)
+    text = document.text
     if isinstance(file, CardFile):
         if file.draft:
             return _diagnose_draft(file, text), NOTHING
@@ -164,7 +165,8 @@ def _update_marks(
     Returns None if too many lines changed. Misses matches that reach beyond the changed lines.
     """
     first, same = count_alike(old.lines, text.lines)
-    old_end, end = len(old.lines) - same, len(text.lines) - same
+    old_end = len(old.lines) - same
+    end = len(text.lines) - same
     if end - first > _MAX_CHANGED_LINES:
         return None
     above = [mark for mark in marks if mark.shown.range.end.line < first]
@@ -191,7 +193,9 @@ def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark
     brains = {id(detection.card): detection.brain for detection in detected}
     marks = []
     for card, match in flatten(detected):
-        brain, title, why = brains[id(card)], clean_line(card.title), clean_line(card.why)
+        brain = brains[id(card)]
+        title = clean_line(card.title)
+        why = clean_line(card.why)
         shown = Diagnostic(
             range=_match_range(text, match),
             severity=DiagnosticSeverity.Warning,

@@ -336,7 +336,8 @@ class Files:
         brain.ensure_indexed()
         state, cards = self._cards.get(brain.root, (None, []))
         if state is None or state is not brain.state:
-            state, cards = brain.state, brain.read(lambda brain: brain.catalogue.all_cards())
+            state = brain.state
+            cards = brain.read(lambda brain: brain.catalogue.all_cards())
             self._cards[brain.root] = state, cards
         return cards
 
@@ -363,9 +364,7 @@ def _find_card_file(brains: Library, path: str) -> CardFile | None:
 
 
 def _lists(brain: Brain, name: str) -> bool:
-    """Return whether a brain lists a card, or would list the card if its file were saved or
-    smaller.
-    """
+    """Return whether a brain lists a card, or will list it when its file is saved or smaller."""
     brain.ensure_indexed()
     if brain.read(lambda brain: brain.catalogue.numbers(name)):
         return True
@@ -444,17 +443,22 @@ def _find_header_cursor(before: str, top_key: str) -> Cursor:
     ``top_key`` is the key without a margin to which the line belongs.
     """
     key, parent, begin = "", top_key, 0
-    whole_key, new_key = _KEY.match(before), _FIRST.fullmatch(before)
+    whole_key = _KEY.match(before)
+    new_key = _FIRST.fullmatch(before)
     item = _ITEM.match(before)
     if whole_key:
-        key, begin = canonical(whole_key["key"]), whole_key.end()
+        key = canonical(whole_key["key"])
+        begin = whole_key.end()
         parent = top_key if whole_key["margin"] else ""
     elif new_key and (not new_key["margin"] or top_key == "detect"):
         parent = top_key if new_key["margin"] else ""
-        typed, start = new_key["typed"], new_key.start("typed")
+        typed = new_key["typed"]
+        start = new_key.start("typed")
         return Cursor(kind="key", parent=parent, typed=typed, start=start)
     elif item:
-        key, parent, begin = top_key, "", item.end()
+        key = top_key
+        parent = ""
+        begin = item.end()
     start = max(begin, before.rfind("[", begin) + 1, before.rfind(",", begin) + 1)
     start = len(before) - len(before[start:].lstrip(" \t'\""))
     return Cursor(kind="value", key=key, parent=parent, typed=before[start:], start=start)

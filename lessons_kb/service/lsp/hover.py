@@ -51,10 +51,13 @@ from lessons_kb.text.sanitize import clean_line, counted
 
 def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | None:
     """Return the help for the position under the pointer."""
-    file, text, at = files.find(document.path), document.text, params.position
+    file = files.find(document.path)
+    text = document.text
+    at = params.position
     if file is None:
         return None
-    lines, where = [], text.span(at.line)
+    lines = []
+    where = text.span(at.line)
     if isinstance(file, SourceFile):
         lines = _describe_source_line(files, file, document, at.line)
     else:
@@ -209,18 +212,22 @@ def complete(
     files: Files, document: OpenDocument, params: CompletionParams
 ) -> CompletionList | None:
     """Return the completion items at a position in a card."""
-    file, text, at = files.find(document.path), document.text, params.position
+    file = files.find(document.path)
+    text = document.text
+    at = params.position
     if not isinstance(file, CardFile):
         return None
     cursor = find_cursor(text, at)
-    typed, is_key = cursor.typed.casefold(), cursor.kind == "key"
+    typed = cursor.typed.casefold()
+    is_key = cursor.kind == "key"
     offers = _find_offers(files, file, cursor, text)
     matching = [offer for offer in offers if typed in offer[0].casefold()]
     where = Range(start=text.position(at.line, cursor.start), end=at)
     is_quoted = text.line(at.line)[cursor.start - 1 : cursor.start] in ("'", '"')
     items = []
     for place, (name, detail, kind) in enumerate(matching[:MOST]):
-        new, meaning = f"{name}: " if is_key else name, None
+        new = f"{name}: " if is_key else name
+        meaning = None
         if cursor.kind == "value" and not is_quoted:
             new = format_scalar(name, typed=True, flow=True)
         if is_key and name in KEYS:
@@ -286,7 +293,8 @@ def _find_links(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
 
 def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     """Return the values for the key at a cursor."""
-    kinds, key = CompletionItemKind, KEYS.get(cursor.key)
+    kinds = CompletionItemKind
+    key = KEYS.get(cursor.key)
     if (cursor.parent, cursor.key) == ("detect", "language"):
         names = sorted(set(read_mapping("languages.toml")["extensions"].values()))
         return [(name, "", kinds.EnumMember) for name in names]

@@ -41,7 +41,8 @@ def flatten_deep_request(line: bytes) -> bytes:
         return line
     # The id is at the top level: outside of the brackets that are nested.
     found = _ID.search(_remove_nested(line))
-    method, name = _METHOD.search(line), _NAME.search(line)
+    method = _METHOD.search(line)
+    name = _NAME.search(line)
     if found is None or method is None:
         return line
     request = {"jsonrpc": "2.0", "id": json.loads(found[1]), "method": method[1].decode()}

@@ -251,7 +251,8 @@ def build_app(server: MCPServer, *, host: str, token: str = "") -> ASGIApp:
     On a loopback address it accepts only loopback names, which stops DNS rebinding by web pages.
     On other addresses it accepts every name, and relies on the token.
     """
-    local, expected = host in LOOPBACK, f"Bearer {token}"
+    local = host in LOOPBACK
+    expected = f"Bearer {token}"
     if not local and not token:
         raise InputError(
             f"{host} can be reached from other machines; set {TOKEN_VARIABLE} to a secret first"
@@ -302,7 +303,8 @@ def check_request(request: Request, *, local: bool) -> None:
     ``local`` states that only this machine reaches the server. The request must then name a
     loopback host, which stops DNS rebinding by web pages.
     """
-    headers, host = request.headers, request.headers.get("host", "")
+    headers = request.headers
+    host = request.headers.get("host", "")
     if _NUL.search(request.scope["query_string"]) or "\0" in request.scope["path"]:
         raise HTTPException(400, "the address contains a NUL character; leave it out", CLOSE)
     if "transfer-encoding" in headers and "content-length" in headers:

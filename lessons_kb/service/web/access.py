@@ -114,7 +114,9 @@ class Guard:
         Returns an answer if the request needs no page: a redirect, the login page, or a logout.
         Raises HTTPException.
         """
-        state, path, posted = request.state, request.scope["path"], request.method == "POST"
+        state = request.state
+        path = request.scope["path"]
+        posted = request.method == "POST"
         if path == _STYLE:
             return None
         cookie = request.cookies.get(self._cookie, "")
@@ -193,7 +195,8 @@ class Guard:
             if cookie:
                 return self._set_cookie(send_to(after or "/"), cookie, LOGIN_SECONDS)
             problem = "This server has no such token. Paste the whole token, from lsn_ on."
-        lost, status = bool(query.get("lost")) and not problem, 403 if problem else 200
+        lost = bool(query.get("lost")) and not problem
+        status = 403 if problem else 200
         # A browser does not send the cookie after a link from another site, but it does so after
         # this page.
         return show("login.html", status=status, login=None, lost=lost, next=after, problem=problem)
@@ -254,7 +257,8 @@ async def _read_body(request: Request, limit: int, message: str | None = None) -
     A part of the rest is read and discarded first. A client that is still sending when the
     connection is closed often sees a reset connection instead of the answer.
     """
-    length, body = request.headers.get("content-length", "0"), bytearray()
+    length = request.headers.get("content-length", "0")
+    body = bytearray()
     too_large = HTTPException(413, message, CLOSE)
     if not re.fullmatch("[0-9]{1,20}", length) or int(length) > limit + _DISCARDED_BYTES:
         raise too_large

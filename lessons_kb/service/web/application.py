@@ -166,7 +166,9 @@ class Server:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path, began, status = scope["path"], time.perf_counter(), "500"
+        path = scope["path"]
+        began = time.perf_counter()
+        status = "500"
 
         async def send_noted(message: MutableMapping[str, Any]) -> None:
             """Send a message and record the status. The reasons for a stale answer are added."""
@@ -337,7 +339,8 @@ def build_app(
     is for one of several worker processes. Another process then keeps the index up to date. ``how``
     contains the other fields of ``Guard``.
     """
-    watched, shared = shared is None, shared or Shared()
+    watched = shared is None
+    shared = shared or Shared()
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
     app = Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics)
     how |= {"tokens": Tokens(shared, required=not local), "shared": shared, "local": local}

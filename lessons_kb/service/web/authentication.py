@@ -53,19 +53,19 @@ class Shared:
         self.full_at = _spawn.RawArray("d", _SLOTS)
         """For each place among the tokens, the time at which its token bucket is full again."""
 
-    def take(self, place: int, rate: float, now: float) -> float:
+    def take(self, slot: int, rate: float, now: float) -> float:
         """Count one request of a caller. Return 0, or the seconds to wait if the limit is exceeded.
 
         This is a token bucket: a caller may send ``rate`` requests per second, and the requests of
         ``_BURST_SECONDS`` at once. Processes that count requests of one caller in the same
         microsecond may count one too few.
         """
-        place %= _SLOTS
-        full_at = max(self.full_at[place], now) + 1 / rate
+        slot %= _SLOTS
+        full_at = max(self.full_at[slot], now) + 1 / rate
         wait = float(full_at - now - max(_BURST_SECONDS, 1 / rate))
         if wait > _ROUNDING:
             return wait
-        self.full_at[place] = full_at
+        self.full_at[slot] = full_at
         return 0.0
 
 

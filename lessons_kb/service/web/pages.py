@@ -29,6 +29,7 @@ from lessons_kb.collection.near_duplicates import RELATED
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
+    Contradiction,
     DuplicateCard,
     EditRefused,
     GitError,
@@ -104,7 +105,8 @@ class View:
 
         ``parts`` and ``query`` form the list's address; see ``address``.
         """
-        requested, last = self.request.query_params.get("page", ""), -(-len(items) // ROWS)
+        requested = self.request.query_params.get("page", "")
+        last = -(-len(items) // ROWS)
         page = int(requested) if re.fullmatch("[0-9]{1,6}", requested) else 1
         page = max(min(page, last), 1)
         first = (page - 1) * ROWS
@@ -118,7 +120,8 @@ class View:
 
     def describe_error(self, error: LessonsError) -> str:
         """Return an error as a sentence that does not name a folder of the server."""
-        text, folder = str(error), self.served.root
+        text = str(error)
+        folder = self.served.root
         while os.path.dirname(folder) != folder:
             text = text.replace(folder, "the clone")
             folder = os.path.dirname(folder)
@@ -351,13 +354,21 @@ def show_inbox(view: View) -> Response:
 
 def show_draft(view: View) -> Response:
     """Show a draft, or carry out the decision about it and redirect to the inbox."""
-    review, problem = _open_review(view), ""
+    review = _open_review(view)
+    problem = ""
+    is_opposed = False
     draft = review.get(view.request.path_params["draft"])
     choice = view.form.get("do", "")
     if choice in ("accept", "merge", "discard"):
         try:
             _decide(review, draft, choice, view)
             return send_to(view.address("inbox", done=draft.id))
+        except Contradiction as error:
+            is_opposed, reason = True, str(error).partition(";")[0]
+            problem = (
+                f"{reason}. Tick that you accept it all the same: an agent then gets only one of "
+                "the two."
+            )
         except DuplicateCard as error:
             problem = (
                 f"{error.existing} may be the same lesson. Merge the draft into it, or tick that "
@@ -368,7 +379,8 @@ def show_draft(view: View) -> Response:
         draft = review.get(draft.id)
     folders = view.served.find().members[0].settings.folders
     document = parse_card(draft.text, path=f"lessons/{draft.id}.md", folders=folders)
-    branch, card = _describe_branch(view, review), document.card
+    branch = _describe_branch(view, review)
+    card = document.card
     near_duplicates = [] if branch["trouble"] else review.find_near_duplicates(draft)
     return view.show(
         "draft.html",
@@ -380,6 +392,7 @@ def show_draft(view: View) -> Response:
         card=card,
         body=render_body(view, card, document.body, top=3) if card else "",
         near_duplicates=near_duplicates,
+        opposed=is_opposed,
         duplicate=any(card.level != RELATED for card in near_duplicates),
         **branch,
     )
@@ -387,7 +400,9 @@ def show_draft(view: View) -> Response:
 
 def edit_draft(view: View) -> Response:
     """Show a draft's file in a form, or save the submitted text."""
-    review, problem, other = _open_review(view), "", ""
+    review = _open_review(view)
+    problem = ""
+    other = ""
     draft = review.get(view.request.path_params["draft"])
     text = view.form.get("text", draft.text).replace("\r\n", "\n")
     if "text" in view.form:
@@ -413,7 +428,8 @@ def _open_review(view: View) -> BranchReview:
 
 def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None:
     """Carry out the decision about a draft: discard, merge or accept it."""
-    form, digest = view.form, view.form.get("seen", "")
+    form = view.form
+    digest = view.form.get("seen", "")
     if choice == "discard":
         review.discard(draft.id, digest=digest)
     elif choice == "merge":
@@ -427,7 +443,8 @@ def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None
     elif draft.missing and not draft.trouble:
         raise InputError(f"the draft is incomplete; add {'; '.join(draft.missing)}")
     else:
-        on_duplicate = "new" if form.get("anyway") else "fail"
+        # It is the same as "new" for a card that contradicts no other.
+        on_duplicate = "contradicts" if form.get("anyway") else "fail"
         review.accept(draft.id, on_duplicate=on_duplicate, digest=digest)
 
 
@@ -557,13 +574,14 @@ def _describe_brain(served: ServedBrain, login: Caller) -> BrainRow:
 def _answer(page: Page, scope: str, view: View) -> Response:
     """Return a page. Any LessonsError of the page becomes an HTTPException.
 
-    The status is 403 if the caller lacks READ or ``scope``. It is 409 for a draft that was already
-    decided, and 404 for any other name that no card or draft has, or that several cards have. It is
-    422 for a refused input, a refused edit and a failure of git, and 503 for every other error.
+    The status is 403 if the caller lacks READ or ``scope``. If no card or draft has the name, or
+    several cards have it, the status is 404, or 409 if the name is that of a draft that was already
+    decided. It is 422 for a refused input, a refused edit and a failure of git, and 503 for every
+    other error.
 
-    A failure of git is also written to the error log. So is an error with the status 503, which
-    ``ServedBrain.note_stale`` also records for the caller. An error while the decision about a
-    draft is read is not converted.
+    A failure of git is also written to the error log. For an error with the status 503,
+    ``ServedBrain.note_stale`` writes it to the error log and records it for the caller. An error
+    while the decision about a draft is read is not converted.
     """
     try:
         require_scope(READ)

@@ -135,7 +135,7 @@ def test_a_completion_replaces_the_typed_text(editor):
 def test_hover_explains_a_key_and_shows_the_effect_of_the_card(editor):
     document = editor.open(SHELL_ID)
     told = editor.ask(hover, document, editor.at(document, "severity", 3)).contents.value
-    assert "How bad it is" in told
+    assert "How severe the mistake is" in told
     assert "low, medium, high" in told
     assert editor.ask(hover, document, editor.at(document, "high")) is None
     told = editor.ask(hover, document, editor.at(document, "A file name")).contents.value

@@ -1,0 +1,232 @@
+"""Read a clause of a rule, which is a condition such as "when you change `src/pay.ts`"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lessons_kb.diet.condition import (
+    COMMAND_START,
+    GONE,
+    Condition,
+    join_conditions,
+    make_command_condition,
+    make_path_condition,
+    sample_files,
+)
+from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.situations import Situation, find_in_clause, get_situation
+from lessons_kb.importers.incoming import unmarked as unmark_prose
+from lessons_kb.importers.rules_file import is_command, is_place
+from lessons_kb.text.paths import find_paths
+from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.values import replace
+
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_PROGRAM = re.compile(
+    r"\b(?:using|running|invoking)\s+(?:the\s+)?"
+    r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",
+    re.IGNORECASE,
+)
+_RUN = re.compile(
+    r"(?:run(?:ning)?|execut\w*|invok\w*|call(?:ing)?|us(?:e|ing)|before|after|via|with)\s+"
+    r"(?:the\s+)?`([^`\n]+)`",
+    re.IGNORECASE,
+)
+"""Matches a command that is run, as opposed to a command that is missing or only mentioned."""
+_ANY_TASK = re.compile(
+    r"\b(?:any|each|every|all|making|make|made)\s+(?:code\s+)?(?:changes?|edits?|tasks?|work)\b|"
+    r"\b(?:in doubt|unsure|possible|needed|necessary|applicable|relevant)\b",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:fail(?:s|ed|ing|ure|ures)?|missing|breaks?|broken|errors?|not found|unavailable|absent|"
+    r"hangs?|crash(?:es)?|complains?|grows?|exceeds?|becomes?|reviewing)\b",
+    re.IGNORECASE,
+)
+"""Matches a failure, a growth or a reading, which no edit and no command shows."""
+_ELSEWHERE = re.compile(
+    r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
+    r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
+    re.IGNORECASE,
+)
+"""Matches a phrase for everywhere except in a place."""
+_RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
+"""Names that, without a folder, mean the rules file itself or any such file."""
+_ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
+_DOING = re.compile(
+    r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
+    r"(?:are\s+)?(?:\w+(?:ing|ed)\s+|(?:add|change|edit|modify|touch|update|create|write)\s+)?",
+    re.IGNORECASE,
+)
+_SMALL = frozenset(
+    (
+        *("a", "an", "the", "any", "new", "existing", "on", "in", "to", "with"),
+        *("add", "change", "edit", "update"),
+    )
+)
+_PACKAGE = (
+    r"(?:package|crate|module|app|application|service|workspace|plugin|library|directory|folder|"
+    r"code|changes?|extension|project|server|client|components?)"
+)
+_NAMED_FOLDER = (
+    re.compile(
+        r"\A(?:when(?:ever)?|if|after|before|while|for|in|inside|within|on)\s+(?:\w+ing\s+)?"
+        r"(?:(?:on|in|to|the|any|a)\s+)*"
+        rf"(?P<name>[A-Za-z][\w-]+)\s+{_PACKAGE}\Z",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\A(?i:in|inside|within)\s+(?P<name>[A-Z][\w-]+)\Z"),
+    re.compile(r"\A(?P<name>[A-Za-z][\w-]+)\s+(?:changes|packages?|crates?)\Z"),
+)
+UNCONDITIONAL = "names no file or command to which it applies"
+ANY_TASK = "applies to any task"
+
+
+class Reading(NamedTuple):
+    """The result of reading a clause: a condition, or the reason why there is none."""
+
+    condition: Condition | None = None
+    why: str = ""
+
+
+def unmarked(text: str) -> str:
+    """Return a text on one line without links, bold and italics. Code keeps all its characters.
+
+    A glob in a span of code contains asterisks, which are no bold or italics.
+    """
+    spans = [span[0] for span in CODE.finditer(text)]
+    numbers = iter(range(len(spans)))
+    plain = unmark_prose(CODE.sub(lambda _span: f"`{next(numbers)}`", text))
+    return CODE.sub(lambda span: spans[int(span[1])] if span[1].isdigit() else span[0], plain)
+
+
+def holds_for_any_task(said: str) -> bool:
+    """Return whether the words of a condition fit any task."""
+    return bool(_ANY_TASK.search(said))
+
+
+def is_lock(path: str) -> bool:
+    """Return whether a path is a lock file, which a command writes."""
+    return match_globs(compile_globs(get_situation("dependencies").locks), path)
+
+
+def read_clause(said: str, project: Project) -> Reading:
+    """Read a condition. An event must be able to show each of its alternatives ("or …")."""
+    if holds_for_any_task(said):
+        return Reading(why=ANY_TASK)
+    if _STATE.search(CODE.sub(" ", said)):
+        return Reading(why=UNCONDITIONAL)
+    first, *others = _ALTERNATIVES.split(said)
+    whole = _read_part(said, project)
+    if not others or whole.condition is None:
+        return whole
+    conditions = [whole.condition]
+    doing = _DOING.match(first)
+    for part in others:
+        alone = _read_part(part, project)
+        behind = _read_part(f"{doing[0] if doing else ''}{part}", project)
+        condition = alone.condition or behind.condition
+        if condition is not None:
+            conditions.append(condition)
+        elif not _is_verb(part):
+            return Reading(why=UNCONDITIONAL)
+    if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
+        return Reading(why=UNCONDITIONAL)
+    return Reading(join_conditions(conditions))
+
+
+def _is_verb(part: str) -> bool:
+    """Return whether an alternative is only another verb for the same things."""
+    return all(word.endswith(("ing", "ed")) or word in _SMALL for word in part.casefold().split())
+
+
+def _read_part(said: str, project: Project) -> Reading:
+    commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
+    program = _PROGRAM.search(said)
+    if program and is_command(program["name"].casefold()):
+        commands.append(program["name"].casefold())
+    if commands:
+        return Reading(make_command_condition(said, commands))
+    situation = find_in_clause(said)
+    reading = read_places(said, project)
+    if reading.condition is not None and situation == get_situation("dependencies"):
+        return _read_dependencies(reading.condition, project)
+    if reading.why != UNCONDITIONAL:
+        return reading
+    if situation is not None:
+        return read_situation(said, situation, project)
+    return read_named_folder(said, project)
+
+
+def read_places(said: str, project: Project) -> Reading:
+    """Read the files and folders that a text names. Each must exist, or the result is GONE."""
+    if _ELSEWHERE.search(said):
+        return Reading(why=UNCONDITIONAL)
+    spans = [span.strip() for span in CODE.findall(said)]
+    named = dict.fromkeys((*spans, *find_paths(CODE.sub(" ", said))))
+    places = [span for span in named if is_named_place(span, project)]
+    if not places:
+        return Reading(why=UNCONDITIONAL)
+    return make_path(said, [project.find_glob(place) for place in places], project)
+
+
+def _read_dependencies(place: Condition, project: Project) -> Reading:
+    """Return the condition that dependencies of a place change.
+
+    The files are the manifests in this place. A command does not show which manifest it changes.
+    """
+    dependencies = get_situation("dependencies")
+    manifests = compile_globs(dependencies.globs)
+    globs = [glob for glob in place.globs if match_globs(manifests, glob)]
+    for glob in place.globs:
+        files = filter(lambda path: match_globs(manifests, path), project.match(glob))
+        globs += [f"{glob}/{name.rpartition('/')[2]}" for name in files]
+    paths = make_path(place.said, globs, project)
+    commands = read_situation(place.said, dependencies, project).condition
+    if paths.condition is None or commands is None:
+        return paths
+    return Reading(join_conditions([paths.condition, replace(commands, globs=(), files=())]))
+
+
+def is_named_place(span: str, project: Project) -> bool:
+    """Return whether a span of code names files of the project."""
+    if span in _RULES_FILES:
+        return False
+    is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
+    return is_ending or is_place(span) or span.endswith("/") or project.holds(span)
+
+
+def read_named_folder(said: str, project: Project) -> Reading:
+    """Read a folder that a text names without its path."""
+    for pattern in _NAMED_FOLDER:
+        found = pattern.match(said)
+        folder = project.find_folder(found["name"]) if found else ""
+        if folder:
+            return make_path(said, [f"{folder}/**"], project)
+    return Reading(why=UNCONDITIONAL)
+
+
+def read_situation(said: str, situation: Situation, project: Project) -> Reading:
+    """Return the condition that the files or commands of a situation show."""
+    globs = [glob for glob in situation.globs if project.match(glob)]
+    if not (globs or situation.pattern):
+        return Reading(why=GONE)
+    condition = Condition(
+        said=said,
+        globs=tuple(globs),
+        pattern=situation.pattern.replace("^", COMMAND_START),
+        files=sample_files(globs, project),
+        commands=situation.samples,
+        is_final=situation.is_final,
+    )
+    return Reading(condition)
+
+
+def make_path(said: str, globs: Sequence[str], project: Project) -> Reading:
+    """Return the condition that files match ``globs``. Each must match, or the result is GONE."""
+    chosen = tuple(dict.fromkeys(filter(None, globs)))
+    if not chosen or not all(globs):
+        return Reading(why=GONE)
+    return Reading(make_path_condition(said, chosen, project))
