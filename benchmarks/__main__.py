@@ -170,6 +170,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--arms", default="", metavar="A,B", help="with prepare")
             command.add_argument("--tasks", default="", metavar="A,B", help="only these tasks")
             command.add_argument("--cards", metavar="FOLDER", help="what `history` wrote")
+            command.add_argument("--results", metavar="FILE", help="of a series of your own")
         if name == "diet":
             command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
             command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")

@@ -9,9 +9,10 @@
 and run, and ``OUT/INDEX.json`` with the folders in random order; arms can be added later. An agent
 reads ``PROMPT.md`` in its folder. ``history`` makes the cards of the arms with a history from the
 bench's raw events; requests to a language model wait in ``FOLDER/with``. ``score`` adds one line
-for each run to ``remem.jsonl``. A run that is scored is neither prepared nor scored again.
+for each run to ``remem.jsonl``. A run that is scored is neither prepared nor scored again;
+``--results FILE`` begins a series of its own.
 
-The plan of the trial is ``REMEM.md`` beside this file.
+The plan of the trial and what came of it are in ``REMEM.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import gzip
 import hashlib
 import json
 import math
+import re
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,6 +47,7 @@ RESULTS = Path(__file__).with_name("remem.jsonl")
 RUNS = 2
 _FIRST_ARMS = (NONE, PLACEBO, GOLD)
 _KEY = "key.json.gz"
+_OFFER = re.compile(r"\[LESSON_OFFER\].*?\[/LESSON_OFFER\]", re.DOTALL)
 _MOMENTS = {"UserPromptSubmit": "prompt", "PreToolUse": "edit", "PostToolUse": "after"}
 NOT_GIVEN = "none"
 _PROMPT = """\
@@ -79,24 +83,31 @@ class RunName(NamedTuple):
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Prepare, score, make the cards of a history, or print the table."""
     what, *words = options.words or ["table"]
+    results = Path(options.results) if options.results else RESULTS
     if what == "prepare" and len(words) == 2:
         fixture = remem_bench.read_fixture(Path(words[0]))
         arms = tuple(filter(None, options.arms.split(","))) or _FIRST_ARMS
         tasks = set(filter(None, options.tasks.split(",")))
         kept = Path(options.cards).resolve() if options.cards else None
         count = prepare(
-            fixture, Path(words[1]).resolve(), arms, tasks=tasks, kept=kept, seed=options.seed
+            fixture,
+            Path(words[1]).resolve(),
+            arms,
+            tasks=tasks,
+            kept=kept,
+            seed=options.seed,
+            results=results,
         )
         report.tell(f"{count} folders in {words[1]}/INDEX.json")
         return {"prepared": count}
     if what == "history" and len(words) == 2:
         return _make_history(Path(words[0]), Path(words[1]).resolve())
     if what == "score" and words:
-        count = score(Path(words[0]).resolve(), words[1:])
-        report.tell(f"{count} runs scored; {len(read_results(RESULTS))} in all")
+        count = score(Path(words[0]).resolve(), words[1:], results)
+        report.tell(f"{count} runs scored; {len(read_results(results))} in all")
         return {"scored": count}
     if what == "table" and not words:
-        lines, figures = describe(read_results(RESULTS))
+        lines, figures = describe(read_results(results))
         print("\n".join(lines))
         return figures
     message = "give `prepare CLONE OUT`, `history CLONE FOLDER`, `score OUT [CODE …]`, or nothing"
@@ -271,7 +282,7 @@ def _score_run(
         **result._asdict(),
         "stale": task.kind in remem_bench.STALE_KINDS and not (result.tests and result.clean),
         "tokens": sum(estimate_tokens(_read_text(answer)) for answer in answers),
-        "given": _find_moment(calls, cards),
+        "given": find_moment(calls, cards),
         "proposals": sum("path" in call for call in calls),
         "refused": sum(answer.get("permissionDecision") == "deny" for answer in answers),
         "outside": len(outside),
@@ -284,12 +295,18 @@ def _read_text(answer: Mapping[str, str]) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _find_moment(calls: Sequence[Mapping[str, Any]], cards: Sequence[str]) -> str:
-    """Return when a card of the task's own history was first given, beyond its title."""
+def find_moment(calls: Sequence[Mapping[str, Any]], cards: Sequence[str]) -> str:
+    """Return when a card of the task's own history was first given.
+
+    A title alone does not count, nor does an offer, which only names the file of a card.
+    """
     own = {f"lessons/{card}" for card in cards}
     for call in calls:
         moment = _MOMENTS.get(call.get("event", ""))
-        if moment and own.intersection(propose.NAMED.findall(_read_text(call["answer"]))):
+        if moment is None:
+            continue
+        text = _OFFER.sub("", _read_text(call["answer"]))
+        if own.intersection(propose.NAMED.findall(text)):
             return moment
     return NOT_GIVEN
 
@@ -325,7 +342,7 @@ def describe(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], dict[str, An
         return ["no results yet; REMEM.md says what will be run"], {}
     right = {_name_run(row): row["outcome"] == RIGHT for row in rows}
     figures = {arm: _summarise(arm, rows, right) for arm in arms}
-    head = ("arm", "right", "95 %", "tests pass", "both runs", "hurt", "stale", "tokens")
+    head = ("arm", "right", "95 %", "both runs", "tests pass", "both", "hurt", "stale", "tokens")
     headers = (*head, "at prompt", "before edit", "against none")
     cells = [(arm, *_show(figures[arm])) for arm in arms]
     lines = [report.format_table(headers, cells), ""]
@@ -345,6 +362,7 @@ def _summarise(
     own = [row for row in rows if row["arm"] == arm]
     runs = {name: passed for name, passed in right.items() if name.arm == arm}
     tasks = sorted({name.task for name in runs})
+    passing = Counter(row["task"] for row in own if row["tests"])
 
     def all_right(task: str, of: str) -> bool:
         passed = [right.get(RunName(task, of, number)) for number in range(1, RUNS + 1)]
@@ -362,6 +380,7 @@ def _summarise(
         "tests": sum(row["tests"] for row in own),
         "tasks": len(tasks),
         "both": sum(all_right(task, arm) for task in tasks),
+        "both_tests": sum(passing[task] == RUNS for task in tasks),
         "hurt": hurt,
         "hurt_interval": clopper_pearson(hurt, len(runs)),
         "stale": sum(row["stale"] for row in stale_runs),
@@ -381,8 +400,9 @@ def _show(figures: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         f"{figures['right']}/{of}",
         _show_interval(figures["interval"]),
-        f"{figures['tests']}/{of}",
         f"{figures['both']}/{figures['tasks']}",
+        f"{figures['tests']}/{of}",
+        f"{figures['both_tests']}/{figures['tasks']}",
         f"{figures['hurt']} ({_show_interval(figures['hurt_interval'])})",
         f"{figures['stale']}/{figures['stale_runs']} ({_show_interval(figures['stale_interval'])})",
         f"{figures['tokens']:.0f}",

@@ -147,7 +147,7 @@ def test_the_table_counts_tasks_solved_twice_and_runs_made_worse():
         make_row("a", "none", 2, "right"),
         make_row("b", "none", 1, "wrong"),
         make_row("b", "none", 2, "right"),
-        make_row("a", "gold", 1, "wrong", stale=True, tokens=100, given="edit"),
+        make_row("a", "gold", 1, "wrong", tests=True, stale=True, tokens=100, given="edit"),
         make_row("a", "gold", 2, "right", tokens=200, given="prompt"),
         make_row("b", "gold", 1, "right", given="prompt"),
         make_row("b", "gold", 2, "right", given="prompt"),
@@ -155,11 +155,24 @@ def test_the_table_counts_tasks_solved_twice_and_runs_made_worse():
     lines, figures = remem.describe(rows)
     gold = figures["arms"]["gold"]
     assert (gold["right"], gold["runs"], gold["both"], gold["tasks"]) == (3, 4, 1, 2)
+    assert (gold["tests"], gold["both_tests"]) == (4, 2)
     assert (gold["hurt"], gold["stale"], gold["tokens"]) == (1, 1, 75)
     assert (gold["at_prompt"], gold["before_edit"]) == (3, 1)
     assert (gold["repaired"], gold["broken"], gold["p"]) == (1, 1, 1.0)
     assert figures["kinds"] == {"stale_memory_avoidance": ["3/4", "3/4"]}
     assert "19% to 99%" in lines[0]
+
+
+def test_an_offer_is_not_a_given_card():
+    offer = "[LESSON_OFFER] Open that first: L7 lessons/rounding.md [/LESSON_OFFER]"
+    card = "[ACTIVE LESSONS]\n1. Round up (low · lessons/rounding.md)\n[/ACTIVE LESSONS]"
+    calls = [
+        {"event": "UserPromptSubmit", "answer": {"additionalContext": offer}},
+        {"event": "PreToolUse", "answer": {"additionalContext": f"{card}\n{offer}"}},
+    ]
+    assert remem.find_moment(calls[:1], ["rounding.md"]) == "none"
+    assert remem.find_moment(calls, ["rounding.md"]) == "edit"
+    assert remem.find_moment(calls, ["other.md"]) == "none"
 
 
 def test_a_table_without_results_points_to_the_plan():
