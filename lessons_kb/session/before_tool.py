@@ -473,7 +473,7 @@ def _give_cards(
         if (brain, card) in refusing:
             text = remind_of_refusal(card, done=done)
         else:
-            text = remind(brain, card, directory, done=done)
+            text = remind(brain, card, done=done)
         if text:
             reminders[card.id] = text
     block, given = give(hook, limits, cards)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from math import log
 
 from lessons_kb.brain.brain import Brain
@@ -199,8 +199,11 @@ def give(
 
 _MAX_LINES = 5
 _MAX_TITLE = 160
-_MAX_TOKENS, _MAX_HEAD = 60, 36
-"""Maximum tokens of a reminder, and of the title and path in it."""
+_MAX_TOKENS, _MOST_TOKENS = 60, 120
+"""Maximum tokens of a reminder that needs no more for its title and one item, and of any reminder.
+"""
+_MAX_HEAD = 60
+"""Maximum tokens of the title and path in a reminder that has no room for one whole item."""
 _LEAST = 20
 """Minimum characters of a text that is cut."""
 _MAX_REFUSAL_ITEMS = 3
@@ -230,26 +233,62 @@ def tell_after(mistake: Detected, directory: str) -> str:
     )
 
 
-def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = ()) -> str:
-    """Return a card's title and its first items that are not ``done``, in at most 60 tokens.
+def remind(brain: Brain, card: Card, *, done: Container[str] = ()) -> str:
+    """Return a card's title and its first items that are not ``done``.
 
-    Return "" if every item is done, because a title alone is not a lesson.
+    The text has at most 60 tokens, or as many as the title and one whole item need, up to 120. If
+    these need more, they are cut at a word. Return "" if every item is done, because a title alone
+    is not a lesson.
     """
-    place = name_card(brain, card, directory, given={card.id})
+    lines = [f"\n- [ ] {defang_line(item)}" for item in card.checklist if item not in done]
+    if not lines:
+        return ""
+    place = show_path(_shorten_id(brain, card.id))
     title = defang_line(card.title)[:_MAX_TITLE]
-    while estimate_tokens(f"{title}{place}") > _MAX_HEAD and len(title) > _LEAST:
-        title = f"{title[:-5]}…"
-    text = head = f"Before this, once more: “{title}” ({place})"
-    for item in card.checklist:
-        if item in done:
-            continue
-        line = f"\n- [ ] {defang_line(item)}"
-        while text is head and estimate_tokens(text + line) > _MAX_TOKENS and len(line) > _LEAST:
-            line = f"{line[:-5]}…"
+
+    def make_head(title: str) -> str:
+        return f"Before this, once more: “{title}” ({place})"
+
+    first, *others = lines
+    head = make_head(title)
+    if estimate_tokens(head + first) > _MOST_TOKENS:
+        title = _cut_to_fit(title, lambda text: estimate_tokens(make_head(text)) <= _MAX_HEAD)
+        head = make_head(title)
+        first = _cut_to_fit(first, lambda text: estimate_tokens(head + text) <= _MOST_TOKENS)
+    text = head + first
+    for line in others:
         if estimate_tokens(text + line) > _MAX_TOKENS:
             break
         text += line
-    return "" if text is head else text
+    return text
+
+
+def _cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
+    """Return the text, or its longest beginning that fits, cut at a word and with "…" at its end.
+
+    A text without a blank near its cut, such as Japanese prose, is cut inside its last word.
+    """
+    if fits(text):
+        return text
+    end = len(text)
+    while end > _LEAST and not fits(f"{text[:end]} …"):
+        end -= 5
+    cut = text.rfind(" ", _LEAST, end + 1)
+    return f"{text[:end]}…" if cut < end // 2 else f"{text[:cut]} …"
+
+
+def _shorten_id(brain: Brain, card_id: str) -> str:
+    """Return the shortest end of a card's path that no other card of the brain has."""
+    if SERVED in card_id:  # the agent needs the whole id to ask the server for the card
+        return card_id
+    parts = card_id.split("/")
+    same_name = brain.read(lambda index: index.catalogue.paths_named(parts[-1]))
+    others = [f"/{path}" for path in same_name if path != card_id]
+    for count in range(1, len(parts)):
+        end = "/".join(parts[-count:])
+        if not any(path.endswith(f"/{end}") for path in others):
+            return end
+    return card_id
 
 
 def remind_of_refusal(card: Card, *, done: Container[str] = ()) -> str:

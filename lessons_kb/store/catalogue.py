@@ -392,6 +392,12 @@ class Catalogue:
         rows = self._db.execute(sql, {"paths": json.dumps(paths)})
         return {path: (number, digest) for path, number, digest in rows}
 
+    def paths_named(self, name: str) -> list[str]:
+        """Return the paths of the files with this file name, in any folder."""
+        sql = "SELECT path FROM docs WHERE path = :name OR substr(path, -length(:end)) = :end"
+        rows = self._db.execute(sql, {"name": name, "end": f"/{name}"})
+        return [path for (path,) in rows]
+
     def copies(self) -> dict[str, str]:
         """Return a mapping from the path of each copy that is left out to that of its original."""
         rows = self._db.execute("SELECT path, original FROM copies JOIN docs USING (number)")

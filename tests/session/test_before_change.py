@@ -46,7 +46,7 @@ def test_what_came_with_the_prompt_is_said_again_before_the_change(either):
     said = edit(either, "bot/app.py").context
     assert said == (
         "Before this, once more: “Telegram remote execution must require an allowlist” "
-        "(lessons/telegram-allowlist.md)\n"
+        "(telegram-allowlist.md)\n"
         "- [ ] Reject every chat id that is not on the allowlist\n"
         "- [ ] Cover the rejection with a test"
     )
@@ -62,7 +62,52 @@ def test_what_is_long_is_cut(claude, project, word):
     claude.prompt(TELEGRAM)
     said = edit(claude, "bot/app.py").context
     assert "- [ ] Reject" in said
-    assert estimate_tokens(said) <= 60
+    assert estimate_tokens(said) <= 120
+
+
+LONG_FILE = (
+    "a-hand-edited-page-under-docs-python-sdk-is-overwritten-by-the-bot-and-nobody-sees-it.md"
+)
+LONG_TITLE = "A hand-edited page under docs/python-sdk is overwritten by the bot and nobody sees it"
+LONG_ITEM = "Change the docstring in src, and let the bot write the page in docs/python-sdk from it"
+
+
+def add_page_card(project, folder, *items):
+    text = card(LONG_TITLE, *items, cause="The bot writes the pages.", paths='["bot/page.py"]')
+    write(project, f"{folder}/{LONG_FILE}", text)
+    write(project, "bot/page.py", "x = 1\n")
+    (project / "lessons/telegram-allowlist.md").unlink()
+    with Brain.open(project, directory=project) as brain:
+        brain.refresh()
+
+
+def test_a_reminder_has_the_whole_title_and_a_whole_item_of_a_long_card(claude, project):
+    add_page_card(project, "lessons", LONG_ITEM, f"{LONG_ITEM}, as the second item")
+    assert BLOCK in claude.prompt(LONG_TITLE).context
+    said = edit(claude, "bot/page.py").context
+    assert said == f"Before this, once more: “{LONG_TITLE}” ({LONG_FILE})\n- [ ] {LONG_ITEM}"
+    assert 60 < estimate_tokens(said) <= 120
+
+
+def test_a_reminder_cuts_only_at_a_word(claude, project):
+    words = [f"docstring{number}" for number in range(120)]
+    add_page_card(project, "lessons", " ".join(["Change", *words]))
+    assert BLOCK in claude.prompt(LONG_TITLE).context
+    said = edit(claude, "bot/page.py").context
+    item = said.partition("- [ ] ")[2]
+    assert item.endswith("…")
+    assert set(item.removesuffix(" …").removesuffix("…").split()) <= {"Change", *words}
+    assert estimate_tokens(said) <= 120
+
+
+def test_a_reminder_names_the_shortest_end_that_is_unique(claude, project):
+    add_page_card(project, "lessons/bot", LONG_ITEM)
+    other = card("Another mistake", "Look at it", cause="Nobody looked.", paths='["x.py"]')
+    write(project, f"lessons/web/{LONG_FILE}", other)
+    with Brain.open(project, directory=project) as brain:
+        brain.refresh()
+    assert BLOCK in claude.prompt(LONG_TITLE).context
+    assert f"(bot/{LONG_FILE})" in edit(claude, "bot/page.py").context
 
 
 def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
