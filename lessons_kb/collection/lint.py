@@ -35,6 +35,7 @@ from lessons_kb.detect.matcher import (
     language_of,
 )
 from lessons_kb.errors import ConfigError, InputError, StorageError
+from lessons_kb.find.broad_paths import explain_broad_paths
 from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.freshness.refresh import find_unmatched_paths, judge_documents
 from lessons_kb.model import CURRENT, NOTE, Card, Document, Finding, Pattern
@@ -101,6 +102,7 @@ def lint(
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, brain.root, directory) if directory else []
     findings += check_paths(documents, directory) if directory else []
+    findings += check_broad_paths(documents, directory) if directory else []
     findings += check_freshness(brain, documents)
     findings += check_unmatched_paths(brain, documents)
     findings += check_conflicts(brain.root, (document.card for document in documents))
@@ -144,6 +146,27 @@ def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
                 message = f"paths: {path[:60]!r} matches no file of the project"
                 fix = "write globs, separated by commas, such as src/**/*.py"
                 findings.append(_finding(card.id, line, "odd-path", message, fix))
+    return findings
+
+
+def check_broad_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
+    """Return findings about active cards with ``paths`` that do not bring them before an edit."""
+    if not git_top(directory):
+        return []
+    guarding: list[tuple[Document, Card]] = []
+    for document in documents:
+        card = document.card
+        if card is not None and card.paths and card.kind != NOTE and card.status == "active":
+            guarding.append((document, card))
+    if not guarding:
+        return []
+    files = list_tree(directory)
+    findings = []
+    for document, card in guarding:
+        message, _, fix = explain_broad_paths(card, directory, files).partition("; ")
+        if message:
+            line = find_line_of("paths", document.key_lines)
+            findings.append(_finding(card.id, line, "broad-path", message, fix))
     return findings
 
 

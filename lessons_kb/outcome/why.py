@@ -12,7 +12,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.retrieve import STILL_TEMPLATE
-from lessons_kb.find.search import HIT_LIMIT, find_lessons
+from lessons_kb.find.search import HIT_LIMIT, find_guarding, find_lessons
 from lessons_kb.ledger.given import (
     WORDS_ONLY,
     CardOutcome,
@@ -23,11 +23,13 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.session_memory import read_memory
 from lessons_kb.model import NOTE, WITHHELD, Card, Event, Preflight, Query
+from lessons_kb.on_demand import BROAD_PATHS, load
 from lessons_kb.preflight.block import NEVER_ALONE
 from lessons_kb.preflight.offers import IN_CONTEXT, OFFERED, shown_name
 from lessons_kb.relevance.background_prompts import share_of
 from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.paths import relative_path
 from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import frozen, replace
 
@@ -148,6 +150,7 @@ def explain_prompt(
     verdicts = [_add_title(_make_verdict(card), titles) for card in list_outcomes(block)]
     query = Query(text=prompt, stage=stage, paths=tuple(paths), limit=HIT_LIMIT)
     verdicts = _explain_nearest(brains, query, verdicts)
+    verdicts = _explain_broad_paths(brains, paths, verdicts)
     query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
     for brain, hit in find_lessons(brains, query):
         name = shown_name(hit)
@@ -163,6 +166,24 @@ def explain_prompt(
         tokens=block.tokens,
         verdicts=tuple(verdicts),
     )
+
+
+def _explain_broad_paths(
+    brains: Brains, paths: Sequence[str], verdicts: Sequence[Verdict]
+) -> list[Verdict]:
+    """Add to the reason of each card that guards ``paths`` why an edit does not bring the card."""
+    here = brains.directory
+    notes: dict[str, str] = {}
+    for path in paths:
+        for card in find_guarding(brains, relative_path(path, here, cwd=here)):
+            if card.id not in notes:
+                notes[card.id] = load(BROAD_PATHS).explain_broad_paths(card, here)
+    explained = []
+    for verdict in verdicts:
+        note = notes.get(verdict.id.rpartition(":")[2], "")
+        reason = f"{verdict.reason}; {note}" if note and verdict.reason else verdict.reason or note
+        explained.append(replace(verdict, reason=reason))
+    return explained
 
 
 def _add_title(verdict: Verdict, titles: Mapping[str, str]) -> Verdict:

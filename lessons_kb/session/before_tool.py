@@ -37,6 +37,7 @@ from lessons_kb.brain.brains import Brains, refresh_in_hook
 from lessons_kb.calls.command_lines import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.calls.parse_call import find_changes, find_documents, find_folder, parse_call
 from lessons_kb.detect.change import Change
+from lessons_kb.find.broad_paths import is_narrow, walk_files
 from lessons_kb.find.detection import (
     Detected,
     find_detected,
@@ -99,7 +100,7 @@ from lessons_kb.store.gate_refusals import Refusals
 from lessons_kb.store.journal import TITLE, TITLES
 from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
-from lessons_kb.text.patterns import compile_globs, find_line, match_globs
+from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import excerpt, redact_short
 from lessons_kb.values import field, frozen, replace
 
@@ -110,10 +111,6 @@ _MAX_CHANGED = 1_000
 _DEEP = 3
 """A pattern with wildcards in this number of folders is not expanded, because it may match the
 whole disk.
-"""
-_FEW_FILES, _LOOKED_THROUGH = 5, 200
-"""A glob is narrow if it matches at most the first number of files among the second number of files
-that are tested.
 """
 _MAX_ASKED = 4_000
 """Maximum characters that are stored of the prompt for a subagent."""
@@ -335,7 +332,7 @@ def _choose_guards(
     """
     lessons = [concern for concern in concerns if concern.card.source != RULE]
     with_advice = [concern for concern in lessons if not concern.card.is_title_only]
-    narrow = [concern for concern in with_advice if _is_narrow(concern, scope)]
+    narrow = [concern for concern in with_advice if is_narrow(concern.card, scope)]
     narrow.sort(key=_rank_guard)
     best = narrow[:MOST]
 
@@ -349,32 +346,12 @@ def _choose_guards(
     return given, [concern for concern in narrow if concern not in given]
 
 
-def _is_narrow(concern: _Concern, scope: str) -> bool:
-    """Return whether any glob of a card is narrow."""
-    return any(_is_narrow_glob(pattern, scope) for pattern in concern.card.paths)
-
-
 def _rank_guard(concern: _Concern) -> tuple[object, ...]:
     """Return the sort key that orders the cards for one file from best to worst."""
     card = concern.card
     plain = {pattern.removeprefix("./").lstrip("/") for pattern in card.paths}
     names_file = any(file in plain for file in concern.files)
     return -SEVERITIES.index(card.severity), -card.occurrences, not names_file, card.id
-
-
-def _is_narrow_glob(pattern: str, scope: str) -> bool:
-    """Return whether a glob names a single file, or matches only a few."""
-    parts = pattern.removeprefix("./").strip("/").split("/")
-    plain = list(itertools.takewhile(lambda part: not has_magic(part), parts))
-    place = os.path.join(scope, *plain)
-    if not has_magic(parts[-1]) and not os.path.isdir(place):
-        return True
-    if not scope or not plain:
-        return False
-    globs = compile_globs([pattern])
-    paths = itertools.islice(_below(place), _LOOKED_THROUGH)
-    matches = (path for path in paths if match_globs(globs, relative_path(path, scope)))
-    return not any(itertools.islice(matches, _FEW_FILES, None))
 
 
 def _take_stop(hook: Hook) -> str:
@@ -718,7 +695,7 @@ def _expand_named(command: str, folder: str, *, look: bool) -> Iterator[str]:
             full_pattern = os.path.join(folder, os.path.expanduser(path))
             for full in _expand_wildcards(full_pattern, path):
                 if kind == "change" and os.path.isdir(full):
-                    yield from _below(full)
+                    yield from walk_files(full)
                 elif os.path.isfile(full) or _is_absent_file(full):
                     yield full
 
@@ -738,9 +715,3 @@ def _is_absent_file(path: str) -> bool:
     folder, name = os.path.split(path)
     ending = os.path.splitext(name)[1][1:]
     return ending.isalnum() and not os.path.lexists(path) and os.path.isdir(folder)
-
-
-def _below(folder: str) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (os.path.join(place, name) for name in files)

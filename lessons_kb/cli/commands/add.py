@@ -31,7 +31,7 @@ from lessons_kb.cli.write_card import (
 from lessons_kb.errors import Contradiction, DuplicateCard, Incomplete, InputError
 from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import COMPARE_CARDS, PROPOSE_DRAFT, load
+from lessons_kb.on_demand import BROAD_PATHS, COMPARE_CARDS, PROPOSE_DRAFT, load
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 _OPTION_FOR = {
@@ -181,4 +181,8 @@ def add(
                 _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, name_card(card))
+    if card.paths:
+        problem = load(BROAD_PATHS).explain_broad_paths(card, brains.directory)
+        if problem:
+            say(problem)
     say_destination(brains)
