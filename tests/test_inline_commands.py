@@ -23,6 +23,7 @@ CODE = sorted((ROOT / "lessons_kb").rglob("*.py")) + sorted((ROOT / "tools").glo
 OTHERS = {
     "pip": {
         "install": ("-q", "--quiet", "-e", "--upgrade", "--no-deps", "--disable-pip-version-check"),
+        "download": ("--no-deps",),
         "uninstall": ("-y",),
     },
     "pipx": {"install": ("--force", "--editable"), "uninstall": (), "upgrade": ()},
