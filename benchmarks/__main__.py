@@ -85,6 +85,9 @@ _WORK = {
     "redaction": Work(
         "safety.redaction", "make the table of vendors' secrets; false alarms on code, and time"
     ),
+    "remem": Work(
+        "trial.remem", "remem's coding bench with our lessons: prepare runs, score them, the table"
+    ),
     "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
     "poisoned": Work(
         "safety.poisoned",
@@ -160,6 +163,13 @@ def _parser() -> argparse.ArgumentParser:
         if name == "writers":
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
+        if name == "remem":
+            command.add_argument(
+                "words", nargs="*", metavar="WORD", help="prepare | history | score, and folders"
+            )
+            command.add_argument("--arms", default="", metavar="A,B", help="with prepare")
+            command.add_argument("--tasks", default="", metavar="A,B", help="only these tasks")
+            command.add_argument("--cards", metavar="FOLDER", help="what `history` wrote")
         if name == "diet":
             command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
             command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")

@@ -38,19 +38,19 @@ Generated from the code by `python tools/reference.py`; do not edit.
 EVENTS = {
     "prompt": "",
     "answer": "end of a turn",
-    "feedback": "the user judged the work",
-    "interrupt": "the user stopped the agent",
+    "feedback": "by the user",
+    "interrupt": "by the user",
     "compaction": "",
-    "tool": "any other tool call",
-    "read": "a file was read, searched or listed",
-    "edit": "a part of a file was changed",
-    "create": "a whole file was written",
+    "tool": "any other call",
+    "read": "also a search",
+    "edit": "a part of a file",
+    "create": "a whole file",
     "remove": "",
     "command": "",
     "test": "a command that runs tests",
     "rollback": "git revert, reset, restore …",
-    "rejection": "a call was denied",
-    "stage": "a stage of a workflow ended",
+    "rejection": "of a call",
+    "stage": "end of a workflow stage",
     "preflight": "outside of a hook",
 }
 OUTCOMES = {
@@ -113,6 +113,11 @@ FORMS = {
     "sources": "sources",
     "card": "card",
 }
+ON_ONE_LINE = {
+    "[folders]": "Defaults",
+    "[ranking]": "`lessons config --all` explains each",
+}
+"""Table of settings whose keys share one line of the page → what precedes them."""
 MOMENTS = {"prompt": "prompt", "before": "before", "after": "result"}
 """Moment at which lessons can reach a model → its name on the page."""
 
@@ -160,7 +165,7 @@ def _commands() -> list[str]:
     shared = _find_shared(parameters)
     lines = [
         "## Commands\n",
-        "A default is in brackets. These options may stand before or after the name of every command:\n",
+        "A default is in brackets. These options may stand before or after every command:\n",
     ]
     lines += _list(parameter.line for parameter in _options(group.get_params(click.Context(group))))
     lines.append("Several commands have these arguments and options; some define their own:\n")
@@ -271,7 +276,7 @@ def _prose(text: str, guide: str) -> str:
     text = re.sub(r"\n[ \t]+", "\n", text.partition("Example: ")[0]).strip()
     if guide:
         text = text.partition("\n\n")[0]
-        text = f"{text} See [{guide.removesuffix('.md')}]({guide})."
+        text = f"{text.removesuffix('.')} ([{guide.removesuffix('.md')}]({guide}))."
     return f"{text}\n"
 
 
@@ -288,10 +293,22 @@ def _settings() -> list[str]:
         "## Settings\n",
         "Keys of `lessons.toml`: `preflight.budget` is `budget` below `[preflight]`.\n",
     ]
-    for name, default, meaning in _read_settings():
+    settings = _read_settings()
+    for name, default, meaning in settings:
+        table = f"[{name.partition('.')[0]}]"
         shown = f" (`{default}`)" if default else ""
-        lines.append(f"- `{name}`{shown}: {meaning}")
+        if name in ON_ONE_LINE:
+            keys = [s for s in settings if s.name.startswith(f"{name.strip('[]')}.")]
+            lines.append(f"- `{name}`: {meaning} {ON_ONE_LINE[name]}: {_name_keys(keys)}.")
+        elif table not in ON_ONE_LINE:
+            lines.append(f"- `{name}`{shown}: {meaning}")
     return [*lines, ""]
+
+
+def _name_keys(settings: list[Setting]) -> str:
+    """Return the keys of one table with their defaults, separated by commas."""
+    names = [(setting.name.partition(".")[2], setting.default) for setting in settings]
+    return ", ".join(f"`{name}` (`{default}`)" for name, default in names)
 
 
 def _read_settings() -> list[Setting]:
@@ -349,9 +366,9 @@ def _capitalize(name: str) -> str:
 
 
 _SECTIONS = """\
-A section begins with a heading of level 2 or 3, in any letter case; text behind a bracket, an ampersand, a colon or a
-dash is ignored. A bold label at the start of a paragraph or a list item (`**Rule**: …`) also begins a section. The
-label `Applies to` gives `paths`. Each section and its other names (bold: heading or label; italic: label only):
+A section begins with a heading of level 2 or 3, or with a bold label at the start of a paragraph or a list item
+(`**Rule**: …`). Text behind a bracket, an ampersand, a colon or a dash is ignored. The label `Applies to` gives
+`paths`. Each section and its other names (bold: heading or label; italic: label only):
 """
 
 
@@ -384,13 +401,11 @@ def _agents() -> list[str]:
         rows.append((f"`{name}` ({version})", f"{'; '.join(_capabilities(agent))}."))
     lines += _list(rows)
     lines += [_limits(), f"`--via mcp` works in {', '.join(f'`{name}`' for name in MCP_HOOKS)}.\n"]
-    lines.append("`lessons install AGENT --dry-run` shows the files that it would write.\n")
     return lines
 
 
 _ABOUT_AGENTS = """\
-Names for `lessons install` and `lessons-hook`, each with the tested version and its capabilities. Lessons reach the
-model with the *prompt*, *before* a call, or with the *result* of a call. A *post-check* is shown to the user. A gate
+Names for `lessons install`, each with the tested version and its capabilities. Lessons reach the model with the *prompt*, *before* a call, or with the *result* of a call. A *post-check* is shown to the user. A gate
 can *ask* the user or *refuse* a call, and a guard can *stop* a turn.
 """
 

@@ -5,23 +5,76 @@ Stands alone: it is copied beside the folders, and starts the hooks as an agent 
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 import uuid
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 PLACE = os.path.dirname(os.path.abspath(__file__))
 USAGE = "usage: ./propose PATH [--patch | --delete], the new content or the patch on stdin"
 NAMED = re.compile(r"\blessons/[\w-]+\.md\b")
+TITLES = re.compile(r"\.lessons/[\w-]+/titles-\w+\.md\b")
+PACKED = ".packed"
+"""Added to the name of a state that is packed, so that a search of an agent finds no card in it."""
+
+
+def wait_for_hooks(state: str) -> None:
+    """Wait until no process that a hook started works for this state, or for half a minute."""
+    home = f"={state}/".encode()
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        running = False
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            with contextlib.suppress(OSError), open(path, "rb") as file:
+                running = running or home in file.read()
+        if not running:
+            return
+        time.sleep(0.05)
+
+
+def pack(state: str) -> None:
+    """Put a state into one compressed file, in place of its folder."""
+    wait_for_hooks(state)
+    partial = f"{state}.partial"
+    with tarfile.open(partial, "w:gz", compresslevel=1) as archive:
+        archive.add(state, arcname=".")
+    os.replace(partial, f"{state}{PACKED}")
+    shutil.rmtree(state)
+
+
+@contextlib.contextmanager
+def unpacked(state: str) -> Iterator[None]:
+    """Unpack a state while it is used; do nothing with a state that is not packed."""
+    packed = f"{state}{PACKED}"
+    if not os.path.exists(packed):
+        yield
+        return
+    from filelock import FileLock
+
+    with FileLock(f"{state}.lock"):
+        # If its setup is there, a call was killed before it packed the state again.
+        if not os.path.exists(os.path.join(state, "setup.json")):
+            shutil.rmtree(state, ignore_errors=True)
+            with tarfile.open(packed) as archive:
+                archive.extractall(f"{state}.opening", filter="fully_trusted")
+            os.rename(f"{state}.opening", state)
+        try:
+            yield
+        finally:
+            pack(state)
 
 
 def call_hook(setup: dict[str, Any], event: str, **fields: Any) -> dict[str, Any]:
@@ -45,7 +98,7 @@ def call_hook(setup: dict[str, Any], event: str, **fields: Any) -> dict[str, Any
     answer = json.loads(done.stdout or "{}").get("hookSpecificOutput", {})
     note(setup, {"event": event, **fields, "answer": answer})
     said = answer.get("additionalContext", "") + answer.get("permissionDecisionReason", "")
-    for path in set(NAMED.findall(said)):
+    for path in {*NAMED.findall(said), *TITLES.findall(said)}:
         bring_card(setup, path)
     return answer
 
@@ -111,10 +164,15 @@ def main(arguments: Sequence[str]) -> None:
     if len(paths) != 1 or not flags <= {"--patch", "--delete"}:
         sys.exit(USAGE)
     folder = os.path.abspath(folder)
+    with unpacked(os.path.join(PLACE, os.path.basename(folder))):
+        propose(folder, paths[0], flags)
+
+
+def propose(folder: str, name: str, flags: set[str]) -> None:
     setup = json.loads(read(os.path.join(PLACE, os.path.basename(folder), "setup.json")) or "")
-    path = os.path.relpath(os.path.join(folder, paths[0]), folder)
+    path = os.path.relpath(os.path.join(folder, name), folder)
     if path.startswith("..") or path in ("propose", "PROMPT.md"):
-        sys.exit(f"{paths[0]}: not a file of this project")
+        sys.exit(f"{name}: not a file of this project")
     target, mirror = os.path.join(folder, path), os.path.join(setup["project"], path)
     old = read(target)
     if "--delete" in flags:

@@ -14,25 +14,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import py_compile
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.trial import material, propose
+from benchmarks.trial import folders, material, propose
+from benchmarks.trial.folders import STATES, Context, Place
 from benchmarks.trial.results import read_results, write_results
-from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.process.git import ask_git
 from lessons_kb.store.journal import read_injected
-from lessons_kb.store.locations import STATE_HOME_VARIABLE
 from lessons_kb.trial.place import make_placebo
 from lessons_kb.trial.runs import RIGHT, WRONG
 
@@ -53,14 +48,9 @@ ARMS: Mapping[str, str] = {
 }
 """Arm → what its brain's settings add to the defaults."""
 RUNS = {WITHOUT: 2}
-_STATES, _JOBS = "-state", 4
+_JOBS = 4
 _LISTED, _NO_ACT = (PLACEBO, CATALOGUE), (WITHOUT, PROMPT)
 _OFFER = re.compile(r"\[LESSON_OFFER\](.*?)\[/LESSON_OFFER\]", re.DOTALL)
-_OURS = ("propose", "PROMPT.md", "lessons", "__pycache__", ".pytest_cache")
-_TOOL = """\
-#!/bin/sh
-exec {python} -P {tool} "$(dirname "$0")" "$@"
-"""
 _PROMPT = """\
 You work on the repository in this folder. Read files and run the tests as you like
 (`python -m unittest`); files are changed with `./propose` and in no other way:
@@ -73,7 +63,6 @@ Here is what you see when your session begins and the user's prompt comes in.
 {start}
 User: {prompt}
 {context}"""
-_REMINDER = "\n<system-reminder>\n{}\n</system-reminder>\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,67 +98,37 @@ def prepare(out: Path, tasks: set[str], arms: str, seed: int) -> None:
         if not tasks or task.name in tasks
     ]
     order.shuffle(todo)
-    states = out.with_name(f"{out.name}{_STATES}")
-    states.mkdir(parents=True, exist_ok=True)
-    # Compiled, so that whoever looks at the tool reads nothing of cards.
-    tool = py_compile.compile(propose.__file__, cfile=str(states / "propose.pyc"), doraise=True)
+    states = out.with_name(f"{out.name}{STATES}")
+    tool = folders.compile_tool(states)
     index = []
     with ThreadPoolExecutor(_JOBS) as pool:
         futures = []
         for repository, task, arm, run in todo:
             name = f"{order.getrandbits(32):08x}"
-            place = out / name, states / name
-            futures.append(pool.submit(_write_folder, *place, str(tool), repository, task, arm))
+            place = Place(out / name, states / name, states / name / repository)
+            futures.append(pool.submit(_write_folder, place, tool, repository, task, arm))
             index.append({"dir": str(out / name), "task": task.name, "arm": arm, "run": run})
         for future in futures:
             future.result()
     (out / "INDEX.json").write_text(json.dumps(index, indent=1) + "\n", "utf-8")
 
 
-def _write_folder(
-    folder: Path, state: Path, tool: str, repository: str, task: Task, arm: str
-) -> None:
-    for old in (folder, state):
-        shutil.rmtree(old, ignore_errors=True)
-    project = state / repository
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(state / "home"),
-        STATE_HOME_VARIABLE: str(state / "journal"),
-        "LESSONS_DAEMON": "0",
-        DEADLINE_VARIABLE.decode(): "120",  # a busy machine must not silence an arm
-    }
-    setup = {
-        "folder": str(folder),
-        "state": str(state),
-        "project": str(project),
-        "session": str(uuid.UUID(int=random.Random(folder.name).getrandbits(128), version=4)),
-        "hooks": arm not in _NO_ACT,
-        "command": [str(Path(sys.executable).with_name("lessons-hook")), "claude-code"],
-        "environment": environment,
-    }
-    for place in (folder, project):
-        material.copy_files(repository, place)
-    Path(environment["HOME"]).mkdir()
-    context = {"start": "", "prompt": ""}
+def _write_folder(place: Place, tool: str, repository: str, task: Task, arm: str) -> None:
+    folders.clear_place(place)
+    setup = folders.make_setup(place, hooks=arm not in _NO_ACT)
+    for folder in (place.folder, place.project):
+        material.copy_files(repository, folder)
+    context = Context()
     if arm != WITHOUT:
-        _bring_brain(project, arm, environment)
+        _bring_brain(place.project, arm, setup["environment"])
         if arm in _LISTED:
-            for card in sorted((project / "lessons").iterdir()):
+            for card in sorted((place.project / "lessons").iterdir()):
                 propose.bring_card(setup, f"lessons/{card.name}")
-        start = propose.call_hook(setup, "SessionStart", source="startup")
-        context["start"] = start.get("additionalContext", "")
-        if bool(context["start"]) != (arm in _LISTED):
-            message = f"{folder}: the session of the arm {arm} starts with {context['start']!r}"
+        context = folders.open_session(setup, task.prompt)
+        if bool(context.start) != (arm in _LISTED):
+            message = f"{place.folder}: the session of {arm} starts with {context.start!r}"
             raise RuntimeError(message)
-        given = propose.call_hook(setup, "UserPromptSubmit", prompt=task.prompt)
-        context["prompt"] = given.get("additionalContext", "")
-    start_text, prompt_text = (text and _REMINDER.format(text) for text in context.values())
-    text = _PROMPT.format(start=start_text, prompt=task.prompt, context=prompt_text)
-    (folder / "PROMPT.md").write_text(text, "utf-8")
-    (folder / "propose").write_text(_TOOL.format(python=sys.executable, tool=tool), "utf-8")
-    (folder / "propose").chmod(0o755)
-    (state / "setup.json").write_text(json.dumps(setup, indent=1), "utf-8")
+    folders.write_folder(place, setup, tool, text=_PROMPT, prompt=task.prompt, context=context)
 
 
 def _bring_brain(project: Path, arm: str, environment: Mapping[str, str]) -> None:
@@ -184,9 +143,7 @@ def _bring_brain(project: Path, arm: str, environment: Mapping[str, str]) -> Non
     settings = (material.BRAIN / "lessons.toml").read_text("utf-8")
     (project / "lessons.toml").write_text(settings + ARMS[arm], "utf-8")
     ask_git(str(project), "init", "-q")
-    command = [sys.executable, "-P", "-m", "lessons_kb.cli.main"]
-    command += ["trust", str(project)]
-    subprocess.run(command, cwd=project, env=environment, check=True, stdout=subprocess.DEVNULL)
+    folders.run_lessons(project, environment, "trust", str(project))
 
 
 def score(out: Path, results: Path) -> None:
@@ -196,48 +153,39 @@ def score(out: Path, results: Path) -> None:
     untouched = 0
     for entry in json.loads((out / "INDEX.json").read_text("utf-8")):
         folder = Path(entry.pop("dir"))
-        state = out.with_name(f"{out.name}{_STATES}") / folder.name
-        calls = state / "calls.jsonl"
-        lines = calls.read_text("utf-8").splitlines() if calls.exists() else ()
-        said = [json.loads(line) for line in lines]
+        repository, task = tasks[entry["task"]]
+        state = out.with_name(f"{out.name}{STATES}") / folder.name
+        said = folders.read_calls(state)
         proposals = sum("path" in one for one in said)
         if not proposals:
             untouched += 1
             continue
-        repository, task = tasks[entry["task"]]
-        rows[tuple(entry.values())] = entry | _score(folder, state, said, repository, task)
+        place = Place(folder, state, state / repository)
+        rows[tuple(entry.values())] = entry | _score(place, said, repository, task)
     write_results(results, list(rows.values()))
     print(f"{len(rows)} results; {untouched} folders in which nothing was proposed yet")
 
 
 def _score(
-    folder: Path, state: Path, said: Sequence[dict[str, Any]], repository: str, task: Task
+    place: Place, said: Sequence[dict[str, Any]], repository: str, task: Task
 ) -> dict[str, Any]:
     answers = [one["answer"].get("additionalContext", "") for one in said if "answer" in one]
     opened = [
         f"lessons/{card.name}"
-        for card in sorted((folder / "lessons").glob("*.md"))
+        for card in sorted((place.folder / "lessons").glob("*.md"))
         if card.stat().st_atime > 1  # it was put there with 0
     ]
-    with tempfile.TemporaryDirectory() as place:
-        before, work = Path(place, "a"), Path(place, "b")
+    with tempfile.TemporaryDirectory() as parent:
+        before, work = Path(parent, "a"), Path(parent, "b")
         material.copy_files(repository, before)
-        shutil.copytree(folder, work, ignore=shutil.ignore_patterns(*_OURS))
-        command = ("git", "diff", "--no-index", "--no-prefix", "--no-color", "a", "b")
-        diff = subprocess.run(
-            command, cwd=place, capture_output=True, text=True, check=False
-        ).stdout
-        changed = {path.relative_to(work) for path in work.rglob("*") if path.is_file()}
-        outside = [
-            path.as_posix()
-            for path in sorted(changed)
-            if _read(work / path) != _read(state / repository / path)
-        ]
+        folders.copy_work(place.folder, work)
+        diff = folders.make_diff(Path(parent), "a", "b")
+        outside = folders.find_outside(place, work)
         passed, note = material.run_check(repository, task, work)
     return {
         "outcome": RIGHT if passed else WRONG,
         "note": "" if passed else note,
-        "lessons": read_injected(str(state)),
+        "lessons": read_injected(str(place.state)),
         "offered": sorted({card for text in answers for offer in _OFFER.findall(text)
                            for card in propose.NAMED.findall(offer)}),
         "opened": opened,
@@ -246,10 +194,6 @@ def _score(
         "outside": outside,
         "diff": diff,
     }  # fmt: skip
-
-
-def _read(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
 
 
 _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commit.gpgSign=false")

@@ -88,8 +88,8 @@ OnDuplicate = Annotated[
         "--on-duplicate",
         ("ask", *ON_DUPLICATE),
         metavar="ON_DUPLICATE",
-        help="If the lesson exists: ask, bump, new or fail. contradicts links the lesson to the "
-        "card that demands the opposite.",
+        help="If the lesson exists: ask, bump, new, fail, or contradicts (link the contradicting "
+        "card).",
     ),
 ]
 

@@ -148,6 +148,11 @@ def test_showing_the_prompt_writes_nothing(lessons, project):
     assert json.loads(lessons("review", "--list", "--json").out) == []
 
 
+def test_the_prompt_takes_a_convention_that_a_user_asked_to_record_for_a_lesson(lessons, project):
+    done = lessons("mine", "--draft", "1", "--show-prompt")
+    assert "What a user asked to record always is a lesson, even if nothing failed" in done.out
+
+
 def test_no_example_is_the_card_that_setup_wrote(lessons, project):
     write_first_lesson()
     done = lessons("mine", "--draft", "1", "--show-prompt")

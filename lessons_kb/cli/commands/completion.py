@@ -31,8 +31,7 @@ def completion(
 ) -> None:
     """Complete commands, options and card ids in your shell.
 
-    `install` also adds a line to the start file of bash or zsh. `remove` removes the completion
-    from all shells.
+    `install` also adds a line to the start file of bash or zsh.
 
     Example: lessons completion install
     """

@@ -45,7 +45,7 @@ def export(
 ) -> None:
     """Print every card; `import` reads json and jsonl.
 
-    With `rules`, write rules for an agent that runs no hooks. Other text of its files is preserved.
+    With `rules`, write rules for an agent that runs no hooks.
     With `okf`, write cards and notes in the Open Knowledge Format, which `import okf` reads.
 
     Your own brain is exported only if it is the only one, or if --brain names it.

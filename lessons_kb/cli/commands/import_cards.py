@@ -43,7 +43,7 @@ def import_cards(
     ] = None,
     all_: Annotated[
         bool,
-        Option("--all", help="Import every lesson that is found for this project."),
+        Option("--all", help="Import all lessons of this project."),
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
     dry_run: DryRun = False,
@@ -61,8 +61,8 @@ def import_cards(
 ) -> None:
     """Import lessons from other files; --yes writes the cards.
 
-    Rules files keep their rules; `diet` moves them. --all reads Claude Code's and Codex' memories,
-    files of lessons, docs/solutions, and rules for some files. The command asks once.
+    --all reads Claude Code's and Codex' memories, files of lessons, docs/solutions, and rules for
+    some files. The command asks once.
 
     Example: lessons import tasks/lessons.md
     """

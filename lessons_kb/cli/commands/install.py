@@ -74,9 +74,7 @@ def install(
         ),
     ] = "",
     dry_run: DryRun = False,
-    all_: Annotated[
-        bool, Option("--all", help="All agents that are found on this machine.")
-    ] = False,
+    all_: Annotated[bool, Option("--all", help="All agents on this machine.")] = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.
 

@@ -87,8 +87,8 @@ def lint(
 ) -> None:
     """Report problems in cards, each with its line and a fix.
 
-    Faults come first; a fault changes the meaning of a card. Advice follows, one line per rule.
-    `--fail-on fault` ignores all advice.
+    A fault changes the meaning of a card; other findings are advice. `--fail-on fault` ignores all
+    advice.
     Example: lessons lint --fail-on fault
     """
     form = "json" if options().json else form

@@ -36,8 +36,7 @@ def review(
             "--on-duplicate",
             ("fail", "new", "contradicts"),
             metavar="ON_DUPLICATE",
-            help="If the lesson exists: fail or new. contradicts links the lesson to the card "
-            "that demands the opposite.",
+            help="If the lesson exists: fail, new, or contradicts (link the contradicting card).",
         ),
     ] = "fail",
     keep_quotes: Annotated[

@@ -34,8 +34,7 @@ def run(
 ) -> None:
     """Run a command and record how it ended.
 
-    Output and exit code stay unchanged. After --stall seconds without output, the command and its
-    processes are stopped, and the exit code is 124.
+    Output and exit code stay unchanged. If --stall stops the command, the exit code is 124.
 
     Example: lessons run --stall 300 -- pytest -q
     """

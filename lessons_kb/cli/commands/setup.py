@@ -66,8 +66,7 @@ def setup(
         bool,
         Option(
             "--purge",
-            help="With --undo: also delete the state folder (journal, drafts, trash, trust); "
-            "cards stay.",
+            help="With --undo: also delete the state folder, but no cards.",
         ),
     ] = False,
 ) -> None:

@@ -20,8 +20,7 @@ from lessons_kb.text.sanitize import clean, clean_line
 def show(card_id: OptionalId = None) -> None:
     """Print a card or a note. Its sources are printed on standard error.
 
-    Without an ID, choose from a list. In a session of an agent, the card counts as given to that
-    session.
+    Without an ID, choose from a list.
 
     Example: lessons show telegram-allowlist
     """

@@ -33,9 +33,7 @@ def uninstall(
     server: Annotated[
         bool, Option("--server", help="Remove the shared brain and its token from the settings.")
     ] = False,
-    all_: Annotated[
-        bool, Option("--all", help="All agents that are found on this machine.")
-    ] = False,
+    all_: Annotated[bool, Option("--all", help="All agents on this machine.")] = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.
 
