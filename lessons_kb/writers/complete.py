@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ from lessons_kb.mining.draft_text import (
 from lessons_kb.model import NOTE, PATTERNS, SEVERITIES, Document, Pattern
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
@@ -525,7 +527,7 @@ def _find_reaching_texts(
             full = os.path.join(root, *path.split("/"))
             os.makedirs(os.path.dirname(full), exist_ok=True)
             write_unsynced(full, data)
-        with Brains.open(root, directory=root) as copy:
+        with _open_temporary(root) as copy:
             copy.refresh()
             calibrate(copy)
             unrelated = _read_unrelated_prompts() if with_unrelated_prompts else []
@@ -541,6 +543,21 @@ def _find_reaching_texts(
                     searched for searched, found in cards_by_text.items() if own_id in found
                 }
     return texts_by_card
+
+
+@contextlib.contextmanager
+def _open_temporary(root: str) -> Iterator[Brains]:
+    """Open a temporary brain, and afterwards remove its cache and its state, which lie elsewhere.
+
+    `private_state_home` would change the environment of agents that other threads start.
+    """
+    brains = Brains.open(root, directory=root)
+    try:
+        with brains:
+            yield brains
+    finally:
+        for folder in (brains.members[0].cache, state_dir(root, create=False)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _find_given(brains: Brains, prompt: str, *, sure: bool = False) -> set[str]:

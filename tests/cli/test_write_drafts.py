@@ -111,6 +111,8 @@ def test_the_review_says_that_only_the_background_was_tested(lessons, draft, wri
     lessons("review", "--yes", "--with", writer(says(GOOD)))
     shown = lessons("review", "--show", draft["id"]).err
     assert "0 of 300 prompts about other things find the card; no tasks were written" in shown
+    home = pathlib.Path(os.environ["HOME"])
+    assert list(home.rglob("*lessons-writer-*")) == [], "the temporary brain leaves nothing"
 
 
 @pytest.mark.slow
