@@ -319,7 +319,7 @@ def _read(
     patterns = []
     for proposal in _list(answer.get("detect")):
         if isinstance(proposal, Mapping) and proposal.get("kind") in PATTERNS:
-            pattern = Pattern(kind=str(proposal["kind"]), text=_line(proposal.get("text")))
+            pattern = Pattern(kind=str(proposal["kind"]), text=_code_line(proposal.get("text")))
             problem = _check_pattern(brains, pattern, evidence)
             problems += [f"detect {pattern.text!r}: {problem}"] if problem else []
             patterns += [] if problem else [pattern]
@@ -348,7 +348,7 @@ def _read_paths(
     """
     fitting: list[str] = []
     problems: list[str] = []
-    for glob in _read_lines(answer.get("paths")):
+    for glob in filter(None, map(_code_line, _list(answer.get("paths")))):
         with contextlib.suppress(InputError):
             if any(match_globs(compile_globs([glob]), path) for path in files):
                 fitting.append(glob)
@@ -587,6 +587,11 @@ def _line(value: object, limit: int = _MAX_TEXT) -> str:
     """Return a text of the answer as one line, without comments and marks of a Markdown block."""
     text = clean_line(value if isinstance(value, str) else "")
     return shorten(re.sub(r"<!--|-->", "", text).lstrip("#>-* ").strip(), limit)
+
+
+def _code_line(value: object) -> str:
+    """Return a glob or a pattern of the answer as one line, with every mark that it begins with."""
+    return shorten(clean_line(value if isinstance(value, str) else "").strip(), _MAX_TEXT)
 
 
 def _describe_trial(trial: TaskTrial) -> str:

@@ -302,3 +302,11 @@ def test_a_text_of_braces_is_searched_within_the_deadline(lessons, draft, writer
     settings("[writer]\nseconds = 60\n")
     done = lessons("review", "--yes", "--with", writer("print('{\"a\":[' * 140_000)"))
     assert "no card in its answer" in done.err
+
+
+@pytest.mark.slow
+def test_a_glob_keeps_the_marks_that_it_begins_with(lessons, draft, writer):
+    answer = {**GOOD, "paths": ["**/pay.py"]}
+    done = lessons("review", "--yes", "--with", writer(says(answer)))
+    assert "no file of the project fits" not in done.err
+    assert "**/pay.py" in read(lessons, draft)
