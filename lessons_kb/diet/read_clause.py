@@ -46,6 +46,16 @@ _STATE = re.compile(
     re.IGNORECASE,
 )
 """Matches a failure, a growth or a reading, which no edit and no command shows."""
+_PROPERTY = re.compile(
+    r"(?<!you\s)\b(?:is|are)\s+(?!(?:not\s+)?(?:being|\w+ed|written|built|made|run|set|put|done)\b)"
+    r"(?!(?:in|inside|under|within|on)\b)[\w-]+",
+    re.IGNORECASE,
+)
+"""Matches a property ("the change is user-facing"), as opposed to an activity ("it is changed")."""
+_AFTERWARDS = re.compile(
+    r"\A(?:right\s+|immediately\s+)?(?:after|once|as\s+soon\s+as)\b", re.IGNORECASE
+)
+"""Matches the time after an activity."""
 _ELSEWHERE = re.compile(
     r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
     r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
@@ -113,11 +123,24 @@ def is_lock(path: str) -> bool:
 
 
 def read_clause(said: str, project: Project) -> Reading:
-    """Read a condition. An event must be able to show each of its alternatives ("or …")."""
+    """Read a condition. An event must be able to show each of its alternatives ("or …").
+
+    The time after a command is no such condition, because the command may have run in an earlier
+    session or in another way.
+    """
     if holds_for_any_task(said):
         return Reading(why=ANY_TASK)
-    if _STATE.search(CODE.sub(" ", said)):
+    prose = CODE.sub(" ", said)
+    is_cut_off = prose.count("(") > prose.count(")")
+    if is_cut_off or _STATE.search(prose) or _PROPERTY.search(prose):
         return Reading(why=UNCONDITIONAL)
+    reading = _read_alternatives(said, project)
+    if reading.condition is not None and _AFTERWARDS.match(said) and not reading.condition.globs:
+        return Reading(why=UNCONDITIONAL)
+    return reading
+
+
+def _read_alternatives(said: str, project: Project) -> Reading:
     first, *others = _ALTERNATIVES.split(said)
     whole = _read_part(said, project)
     if not others or whole.condition is None:

@@ -121,11 +121,15 @@ _SUBJECT = re.compile(
     r"follows?|always|do(?:es)?\s+not|don't)\b",
     re.IGNORECASE,
 )
-_KEPT_PLACE = re.compile(
-    r"\A(?:keep|leave)\s+(?:the\s+)?(?P<said>`[^`\n]+`(?:(?:,|\s+and|,\s+and)\s+`[^`\n]+`)*)\s+\w",
+_LIMITS_CONTENT = re.compile(
+    r"\bkeep\s+(?:it|them|this|these|that|those|the|x)\b(?:\s+(?:files?|modules?|x)){0,2}"
+    r"(?:\s+(?:as|very))?"
+    r"\s+(?:small|short|simple|focuss?ed|thin|lean|minimal|slim|tiny|light(?:weight)?)\b",
     re.IGNORECASE,
 )
-"""Matches a demand on a file that exists, such as "Keep `run.ts` small"."""
+"""Matches a limit on the content of a file ("keep it small"). Work that would make the file too
+large often begins in another file.
+"""
 _CHANGES_LABEL = re.compile(
     r"\A(?P<names>[A-Za-z][\w-]*(?:(?:,\s+|\s+(?:and|or)\s+|/)[A-Za-z][\w-]*)*)\s+changes:\s",
 )
@@ -192,8 +196,6 @@ _REFERENCE = re.compile(
 _BEFORE = 24
 _MOST_BESIDE = 40
 """A place with more files is too large to be a further place that a rule is about."""
-_MOST_BESIDE = 40
-"""A folder with more files is too large to be the place that a rule is about."""
 _PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Matches an introduction of situations, as opposed to instructions for a situation."""
@@ -304,7 +306,11 @@ def _find_conditions(text: str) -> Iterator[str]:
 def _read_subject(
     text: str, sentence: str, further: Sequence[str], project: Project
 ) -> Iterator[Reading]:
-    """Yield the condition that follows from the subject of a rule's demand."""
+    """Yield the condition that follows from the subject of a rule's demand.
+
+    A place is no such condition if a further sentence states its own condition, or if the demand
+    limits the content of the place.
+    """
     forbidden = _FORBIDDEN_RUN.match(sentence)
     if forbidden and not any(map(_IMPERATIVE.match, further)):
         yield _read_forbidden(forbidden["said"], project)
@@ -313,14 +319,12 @@ def _read_subject(
     if command and is_command(command["command"]):
         yield Reading(make_command_condition(command["command"], [command["command"]]))
         return
-    kept = _KEPT_PLACE.match(sentence)
-    if kept:
-        yield read_places(kept["said"], project)
-        return
     prose = unmarked(CODE.sub("x", text))
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
         found = pattern.match(sentence)
         if found and demand.search(_RELATIVE.sub(" ", prose)):
+            if _LIMITS_CONTENT.search(prose) or any(map(_CONDITION.match, further)):
+                return
             reading = read_places(found["said"], project)
             yield _widen(reading, text, sentence, project)
             return
@@ -346,7 +350,8 @@ def _read_with_lead(sentence: str, lead: str, project: Project) -> Iterator[Read
         if activity:
             yield read_clause(activity["said"], project)
     elif _LEAD_OF_PLACES.search(lead):
-        yield read_clause(f"When you change {sentence}", project)
+        reading = read_clause(f"When you change {sentence}", project)
+        yield _widen(reading, sentence, sentence, project)
     situation = find_by_lead(lead)
     if situation is not None and _IMPERATIVE.match(sentence):
         yield read_situation(lead, situation, project)
@@ -419,7 +424,7 @@ def _widen(reading: Reading, text: str, sentence: str, project: Project) -> Read
     if commands:
         conditions.append(make_command_condition(condition.said, commands))
     dependencies = get_situation("dependencies")
-    names_lock = any(map(is_lock, condition.files))
+    names_lock = any(map(is_lock, (*condition.globs, *condition.files)))
     is_manifest = any(
         match_globs(compile_globs(dependencies.globs), path) for path in condition.files
     )
@@ -461,6 +466,8 @@ def _read_heading_places(heading: str, text: str, project: Project) -> Reading:
     spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
     demand = unmarked(CODE.sub("x", text))
     is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
+    if _LIMITS_CONTENT.search(demand):
+        return Reading(why=UNCONDITIONAL)
     if not is_demand or not all(is_named_place(span, project) for span in spans):
         return Reading(why=UNCONDITIONAL)
     return read_places(" ".join(f"`{span}`" for span in spans), project)

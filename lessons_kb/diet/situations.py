@@ -82,6 +82,8 @@ class Situation(NamedTuple):
     """Phrases for the activity in a condition."""
     demand: re.Pattern[str] | None
     """Matches the start of a sentence that demands something of the activity itself."""
+    undecided: re.Pattern[str] | None
+    """Matches words that do not show whether the files of the things change ("for tests")."""
     lead: re.Pattern[str] | None
     """Matches the line above a list of demands about the activity."""
     globs: tuple[str, ...]
@@ -119,6 +121,7 @@ def read_situations() -> tuple[Situation, ...]:
                 things=_compile(rf"(?<!\w)(?:{things})" if things else ""),
                 doing=tuple(re.compile(text, re.IGNORECASE) for text in doing),
                 demand=_compile(texts[name].get("demand", "")),
+                undecided=_compile(texts[name].get("undecided", "")),
                 lead=_compile(texts[name].get("lead", "")),
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
@@ -186,9 +189,15 @@ def find_in_clause(clause: str) -> Situation | None:
             found = pattern.search(clause)
             if found is None or re.search(_NEGATION, found[0], re.IGNORECASE):
                 continue
+            if _is_undecided(situation, found[0]):
+                continue
             if not _NEGATION_BEFORE.search(clause[: found.start()]):
                 return situation
     return None
+
+
+def _is_undecided(situation: Situation, text: str) -> bool:
+    return situation.undecided is not None and bool(situation.undecided.search(text))
 
 
 def names_another(sentence: str, situation: Situation) -> bool:
@@ -219,7 +228,9 @@ def find_subject(sentence: str) -> tuple[Situation, str] | None:
             return situation, about["said"]
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
             found = pattern.match(sentence)
-            said = found["things"].strip() if found else ""
+            if found is None or _is_undecided(situation, found[0]):
+                continue
+            said = found["things"].strip()
             if said and _begins_with(situation.things, said, whole=pattern is not _OF_THEM):
                 return situation, said
     return None

@@ -27,6 +27,7 @@ from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
 from lessons_kb.store.files import read_inside, write_export, write_unsynced
 from lessons_kb.store.handles import HandledCard, get_brain_name, give_handles
+from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_brain
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
@@ -502,6 +503,12 @@ def find_card(brain: Brain, path: str) -> str:
     return (copied or below).replace(os.sep, "/")
 
 
+def _is_setup_card(root: str, title: Title) -> bool:
+    """Return whether `lessons setup` wrote the card, and its title is unchanged."""
+    is_first = title.path == FIRST_LESSON and title.title == FIRST_LESSON_TITLE
+    return is_first and os.path.realpath(root) == os.path.realpath(user_brain())
+
+
 def _read_titles(
     brain: Brain, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
@@ -514,6 +521,8 @@ def _read_titles(
         numbers = [number for number in opened.successors() if opened.find_successor(number)]
         superseded = opened.cards(numbers)
         hidden = {card.id for card in superseded.values() if card.is_injectable}
+        # The card of `lessons setup` is not about any earlier work.
+        hidden.update(title.path for title in titles if _is_setup_card(brain.root, title))
         return [title for title in titles if title.path not in hidden], count - len(hidden)
 
     titles, count = brain.read(search)

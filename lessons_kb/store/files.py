@@ -43,7 +43,10 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full", "free some space and run it again"),
     errno.EDQUOT: ("your disk quota is used up", "free some space and run it again"),
     errno.EFBIG: ("the file would pass the size limit", "raise the limit (ulimit -f)"),
-    errno.EROFS: ("the file system is read-only", "choose a place that you can write to"),
+    errno.EROFS: (
+        "the file system is read-only",
+        "choose a place that you can write to, or leave the sandbox of an agent",
+    ),
     errno.EACCES: ("no permission", "grant yourself access to the file and its folder"),
     errno.EPERM: ("not permitted", "grant yourself access to the file and its folder"),
     errno.ENOENT: ("no such file", "check the path"),

@@ -39,6 +39,8 @@ _XDG = {
 
 FIRST_LESSON = "lessons/first-lesson.md"
 """The id of the card in the user's brain with which `lessons setup` shows that lessons arrive."""
+FIRST_LESSON_TITLE = "The first lesson has arrived"
+"""The title of that card, unless the user has edited it."""
 
 
 def user_brain() -> str:

@@ -36,7 +36,8 @@ def make_private(folder: str) -> None:
             if isinstance(error, PermissionError) or error.errno == errno.EROFS:
                 raise StorageError(
                     f"{shown(folder)}: {error.strerror}; grant yourself access, or set HOME or "
-                    f"{STATE_HOME_VARIABLE} to a folder that you can write to"
+                    f"{STATE_HOME_VARIABLE} to a folder that you can write to, or leave the "
+                    "sandbox of an agent"
                 ) from None
             raise storage_error(error, folder) from None
 

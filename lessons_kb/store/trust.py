@@ -33,7 +33,7 @@ from lessons_kb.store.identity import (
 )
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, cache_home, user_brain
 from lessons_kb.store.locks import locked
-from lessons_kb.store.private_files import make_private
+from lessons_kb.store.private_files import OTHERS, make_private
 
 _CACHE_PREFIX = "cache-"
 
@@ -181,8 +181,9 @@ def cache_dir(root: str) -> str:
     version continues to write to a file that was created again.
 
     The folder is in the user's cache home if the brain is not trusted, if ``.lessons`` is a link,
-    belongs to another user or cannot be written, or if the path is not UTF-8. Raises StorageError
-    if neither folder can be created.
+    belongs to another user or cannot be written, or if the path is not UTF-8. If the cache home
+    cannot be written either, the folder is below the temporary folder. Raises StorageError if no
+    folder can be created.
     """
     real = os.path.realpath(root)
     record = read_record(real)
@@ -203,8 +204,40 @@ def cache_dir(root: str) -> str:
         if _is_ours(outer) and _is_ours(folder):
             return folder
     fallback = os.path.join(cache_home(), f"{brain_key(real)}-{FORMAT}")
-    make_private(fallback)
+    refusal: StorageError | None = None
+    try:
+        make_private(fallback)
+    except StorageError as error:
+        refusal = error
+    if refusal is None and os.access(fallback, os.W_OK | os.X_OK):
+        return fallback
+    # The sandbox of an agent may allow no writes outside the project and the temporary folder.
+    if temporary := _make_temporary_cache(os.path.basename(fallback)):
+        return temporary
+    if refusal is not None:
+        raise refusal
     return fallback
+
+
+def _make_temporary_cache(name: str) -> str:
+    """Create a cache folder below the temporary folder, or return "" if that is impossible.
+
+    Another user could create a folder of that name, so it counts only if it is this user's own.
+    """
+    import tempfile  # only a command in a sandbox needs it
+
+    user = os.geteuid() if hasattr(os, "geteuid") else 0
+    try:
+        outer = os.path.join(tempfile.gettempdir(), f"lessons-kb-{user}")
+        make_private(outer)
+        is_private = os.name == "nt" or not stat.S_IMODE(os.lstat(outer).st_mode) & OTHERS
+        if not (_is_ours(outer) and is_private):
+            return ""
+        folder = os.path.join(outer, name)
+        make_private(folder)
+    except (OSError, StorageError):
+        return ""
+    return folder
 
 
 def _new_record(real: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ from lessons_kb.mining.draft_text import (
 from lessons_kb.model import NOTE, PATTERNS, SEVERITIES, Document, Pattern
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
@@ -317,7 +319,7 @@ def _read(
     patterns = []
     for proposal in _list(answer.get("detect")):
         if isinstance(proposal, Mapping) and proposal.get("kind") in PATTERNS:
-            pattern = Pattern(kind=str(proposal["kind"]), text=_line(proposal.get("text")))
+            pattern = Pattern(kind=str(proposal["kind"]), text=_code_line(proposal.get("text")))
             problem = _check_pattern(brains, pattern, evidence)
             problems += [f"detect {pattern.text!r}: {problem}"] if problem else []
             patterns += [] if problem else [pattern]
@@ -346,7 +348,7 @@ def _read_paths(
     """
     fitting: list[str] = []
     problems: list[str] = []
-    for glob in _read_lines(answer.get("paths")):
+    for glob in filter(None, map(_code_line, _list(answer.get("paths")))):
         with contextlib.suppress(InputError):
             if any(match_globs(compile_globs([glob]), path) for path in files):
                 fitting.append(glob)
@@ -525,7 +527,7 @@ def _find_reaching_texts(
             full = os.path.join(root, *path.split("/"))
             os.makedirs(os.path.dirname(full), exist_ok=True)
             write_unsynced(full, data)
-        with Brains.open(root, directory=root) as copy:
+        with _open_temporary(root) as copy:
             copy.refresh()
             calibrate(copy)
             unrelated = _read_unrelated_prompts() if with_unrelated_prompts else []
@@ -541,6 +543,21 @@ def _find_reaching_texts(
                     searched for searched, found in cards_by_text.items() if own_id in found
                 }
     return texts_by_card
+
+
+@contextlib.contextmanager
+def _open_temporary(root: str) -> Iterator[Brains]:
+    """Open a temporary brain, and afterwards remove its cache and its state, which lie elsewhere.
+
+    `private_state_home` would change the environment of agents that other threads start.
+    """
+    brains = Brains.open(root, directory=root)
+    try:
+        with brains:
+            yield brains
+    finally:
+        for folder in (brains.members[0].cache, state_dir(root, create=False)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _find_given(brains: Brains, prompt: str, *, sure: bool = False) -> set[str]:
@@ -570,6 +587,11 @@ def _line(value: object, limit: int = _MAX_TEXT) -> str:
     """Return a text of the answer as one line, without comments and marks of a Markdown block."""
     text = clean_line(value if isinstance(value, str) else "")
     return shorten(re.sub(r"<!--|-->", "", text).lstrip("#>-* ").strip(), limit)
+
+
+def _code_line(value: object) -> str:
+    """Return a glob or a pattern of the answer as one line, with every mark that it begins with."""
+    return shorten(clean_line(value if isinstance(value, str) else "").strip(), _MAX_TEXT)
 
 
 def _describe_trial(trial: TaskTrial) -> str:

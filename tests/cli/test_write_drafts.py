@@ -111,6 +111,8 @@ def test_the_review_says_that_only_the_background_was_tested(lessons, draft, wri
     lessons("review", "--yes", "--with", writer(says(GOOD)))
     shown = lessons("review", "--show", draft["id"]).err
     assert "0 of 300 prompts about other things find the card; no tasks were written" in shown
+    home = pathlib.Path(os.environ["HOME"])
+    assert list(home.rglob("*lessons-writer-*")) == [], "the temporary brain leaves nothing"
 
 
 @pytest.mark.slow
@@ -300,3 +302,11 @@ def test_a_text_of_braces_is_searched_within_the_deadline(lessons, draft, writer
     settings("[writer]\nseconds = 60\n")
     done = lessons("review", "--yes", "--with", writer("print('{\"a\":[' * 140_000)"))
     assert "no card in its answer" in done.err
+
+
+@pytest.mark.slow
+def test_a_glob_keeps_the_marks_that_it_begins_with(lessons, draft, writer):
+    answer = {**GOOD, "paths": ["**/pay.py"]}
+    done = lessons("review", "--yes", "--with", writer(says(answer)))
+    assert "no file of the project fits" not in done.err
+    assert "**/pay.py" in read(lessons, draft)

@@ -1,5 +1,7 @@
 """Which rules move: those that were seen to arrive, and none that holds always."""
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ from lessons_kb.diet.probes import make_occasions
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.remarks import find_pairs
-from lessons_kb.diet.situations import read_situations
+from lessons_kb.diet.situations import get_situation, read_situations
 from lessons_kb.importers.rules_file import POINTER, read_rules
 from lessons_kb.model import Pattern
 from lessons_kb.process import programs
@@ -63,7 +65,6 @@ def read(text, **how):
         ("When writing tests use the fixtures", "path", ("**/*.test.*",)),
         ("For rounding in unit tests, use the fixtures", "path", ("**/*.test.*",)),
         ("Unit tests must not sleep", "path", ("**/*.test.*",)),
-        ("Use fixtures for unit and integration tests", "path", ("**/*.test.*",)),
         (
             "Before adding or changing a migration, look at the last one",
             "path",
@@ -74,7 +75,6 @@ def read(text, **how):
         ("For billing changes, ask the owner", "path", ("billing/**",)),
         ("In Billing, use the logger", "path", ("billing/**",)),
         ("New pages under `docs/` need a title", "path", ("docs/**",)),
-        ("`src/pay.ts`: the entry point. Keep it small", "path", ("src/pay.ts",)),
         ("Do not log amounts in `src/pay.ts`", "path", ("src/pay.ts",)),
         ("**When you touch `src/tax.ts`:** round once", "path", ("src/tax.ts",)),
         ("Run the generator after changing `.proto` files", "path", ("**/*.proto",)),
@@ -147,15 +147,12 @@ def read(text, **how):
         ("Write unit tests with vitest", "path", ("**/*.test.*",)),
         ("PR title format: `type: subject`", "command", "pr"),
         ("**Commits**: use the imperative mood", "command", "commit"),
-        ("Keep `src/pay.ts` focused on amounts", "path", ("src/pay.ts",)),
         ("Test files are named after the module", "path", ("**/*.test.*",)),
         ("Test files mirror the source tree", "path", ("**/*.test.*",)),
         ("Don't put unit tests outside `tests/`", "path", ("**/*.test.*",)),
         ("Unit tests: `<module>.test.ts` beside the module", "path", ("**/*.test.*",)),
         ("Mirror the tree of `src/` in `tests/`", "path", ("tests/**",)),
         ("Mirror the tree of src/ in tests/", "path", ("**/tests/**",)),
-        ("Keep examples short", "path", ("examples/**",)),
-        ("Use the public API in examples, not the store", "path", ("examples/**",)),
         ("Docs and examples changes: check the links", "path", ("docs/**", "examples/**")),
         ("Markdown prose must not be wrapped", "path", ("**/*.md",)),
         ("Do not update `package.json` by hand, ask about new dependencies", "command", "install"),
@@ -172,7 +169,15 @@ def read(text, **how):
             ("pnpm-lock.yaml", "**/package.json"),
         ),
         ("`pnpm-lock.yaml` is written by `pnpm install`, do not edit it", "command", "install"),
-        ("`docs/`: the manual, built via `npm run docs`. Keep it short", "command", "docs"),
+        ("`docs/`: the manual, built via `npm run docs`. Do not wrap it", "command", "docs"),
+        ("`src/pay.ts`: the entry point. Do not log in it", "path", ("src/pay.ts",)),
+        ("Use fixtures in unit and integration tests", "path", ("**/*.test.*",)),
+        ("If `src/tax.ts` is changed, round once", "path", ("src/tax.ts",)),
+        ("When you are editing `src/tax.ts`, round once", "path", ("src/tax.ts",)),
+        ("If you change files that are in `billing/`, sign it", "path", ("billing/**",)),
+        ("For test files, use the usual names", "path", ("**/*.test.*",)),
+        ("Tests must use the doubles for test data", "path", ("**/*.test.*",)),
+        ("`examples/`: do not use the store", "path", ("examples/**",)),
         (
             "Changed deps in `package.json` require changes in `wide/package.json`",
             "path",
@@ -266,6 +271,26 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "If a section of AGENTS.md is wrong, say so",
         "Run the linter before committing. Add a test when you add a function",
         "**When to write tests:** When a bug was fixed",
+        "Use fixtures for unit and integration tests",
+        "For slow tests, set a limit",
+        "For slow unit tests with a proxy, set a limit",
+        "Use `npm run accept` after running tests",
+        "After running `npm run build`, look at the sizes",
+        "After pushing, wait for the checks",
+        "Once you open a pull request, wait for the checks",
+        "When a change (`src/pay.ts`) is user-facing, add a note",
+        "When a change (`src/pay.ts`, `src/tax.ts`, or both) is user-facing, add a note",
+        "If `src/pay.ts` is slow, measure it",
+        "If a change of `src/pay.ts` is breaking, add a note",
+        "`src/pay.ts`: the entry point. Keep the `pay` module very small",
+        "Keep examples short",
+        "Use the public API in examples, not the store",
+        "In example apps, use the public API",
+        "Keep `src/pay.ts` focused on amounts; move the rest elsewhere",
+        "`src/pay.ts` is the entry point; keep it small",
+        "`src/pay.ts`: the entry point. Keep it small",
+        "**`src/pay.ts`**: the entry point. Keep this file as small as possible",
+        "`*.Designer.cs` files must match `*.resx`. If you change texts, change both",
     ],
 )
 def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
@@ -288,6 +313,7 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
         ("The `billing/` package", "It compares what the bank sends", ()),
         ("`billing/` and other `bill_*` packages", "Keep amounts in cents", ()),
         ("Writing tests", "Use the fixtures", ()),
+        ("The `billing/` package", "Keep it small and simple", ()),
     ],
 )
 def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rule, globs):
@@ -340,10 +366,34 @@ def test_a_card_can_have_the_pattern_of_each_situation():
     assert problems == [""] * len(patterns)
 
 
+@pytest.mark.parametrize(
+    ("command", "adds"),
+    [
+        ("npm install left-pad", True),
+        ("pnpm add -Dw vitest@latest @vitest/ui", True),
+        ("pnpm --filter shop add left-pad", True),
+        ("npm install", False),
+        ("npm run add left-pad", False),
+    ],
+)
+def test_a_command_that_adds_a_package_shows_a_change_of_dependencies(command, adds):
+    pattern = get_situation("dependencies").pattern
+    assert bool(re.search(pattern, command)) == adds
+
+
 def test_a_clock_is_no_lock_file():
     (found,) = read("- `src/clock.ts` must not read the zone\n").rules
     condition, _reason = find_condition(found, Project(files=FILES))
     assert (condition.globs, condition.pattern) == (("src/clock.ts",), "")
+
+
+def test_a_list_of_files_with_a_lock_file_includes_the_commands_that_write_it():
+    lead = "Run the checks when you change:"
+    item = "the build such as `src/tax.ts`, `pnpm-lock.yaml` or `tests/**`"
+    (found,) = read(f"# Guide\n\n{lead}\n\n- {item}\n").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    assert condition is not None
+    assert "install" in condition.pattern
 
 
 def test_one_step_of_a_list_does_not_say_when_the_others_hold():

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from lessons_kb.brain.make_brain import write_first_lesson
 from lessons_kb.store.locations import user_brain
 from lessons_kb.text.token_estimate import estimate_tokens
 from tests.kit import Claude, make_brain, open_journal, trust_brain, write
@@ -115,6 +116,13 @@ def test_a_setting_or_a_brain_without_cards_says_nothing(claude, project, sessio
     for path in (project / "lessons").glob("*.md"):
         path.unlink()
     assert start(session("claude-code", "s2")) == {}
+
+
+def test_the_card_of_setup_has_no_title_until_it_is_edited(claude, project, session):
+    card = pathlib.Path(write_first_lesson())
+    assert start(claude).context.splitlines()[2:-1] == [LINE.strip(), OTHER.strip()]
+    card.write_text(card.read_text().replace("The first lesson has arrived", "My own lesson"))
+    assert "\nL3 My own lesson\n" in start(session("claude-code", "s2")).context
 
 
 @pytest.fixture

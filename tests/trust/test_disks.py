@@ -13,6 +13,7 @@ from lessons_kb import Brain
 from lessons_kb.errors import InputError
 from lessons_kb.store import card_files
 from lessons_kb.store import files as replace_file
+from lessons_kb.store.locations import user_brain
 from tests.kit import make_brain
 
 WRITING = (
@@ -107,6 +108,63 @@ def test_a_full_disk(root, telegram, tmp_path, mount, command, monkeypatch, figu
         f"{len(WRITING)} writing commands say so in one line, {len(READING)} reading ones answer, "
         "no byte changed; with room again all work",
     )
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home folder with the user's own brain, which a test can make read-only."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in (
+        "LESSONS_STATE_HOME",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    make_brain(user_brain(), confirm=lambda _root, _count: True)
+    return home
+
+
+def test_a_sandbox_that_allows_writes_only_in_the_project(
+    home, mount, command, tmp_path, monkeypatch
+):
+    """Codex runs the commands of an agent so by default: the home folder is read-only there."""
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    assert command("create", "Mails without a body", "--no-edit")[0] == 0
+    assert command("list")[0] == 0
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    mount(home, "--bind", str(home))
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(home)], check=True)
+    for arguments in (("list",), ("search", "mail without body"), ("show", "mails-without-a-body")):
+        code, out, err = command(*arguments)
+        assert code == 0, (arguments, err)
+        assert "Mails without a body" in out, (arguments, out)
+    code, out, err = command("add", "A build that failed", "--draft", "--json")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "leave the sandbox" in err
+
+
+def test_a_temporary_cache_folder_of_others_is_not_used(
+    home, mount, command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert command("create", "Mails without a body", "--no-edit")[0] == 0
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    shared = tmp_path / f"lessons-kb-{os.geteuid()}"
+    shared.mkdir()
+    shared.chmod(0o777)
+    mount(home, "--bind", str(home))
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(home)], check=True)
+    code, out, err = command("list")
+    assert (code, out, "leave the sandbox" in err) == (2, "", True)
+    assert list(shared.iterdir()) == []
 
 
 @pytest.mark.slow
