@@ -137,7 +137,7 @@ def test_neovim_receives_diagnostics_completion_hover_actions_and_renames(nvim, 
     assert [one["code"] for one in got["broken"]] == ["unknown-key", "unquoted-colon", "vague-item"]
     assert got["fixed"] == ["severity: high"]
     assert got["values"] == ["low", "medium", "high"]
-    assert "How bad it is" in got["key_hover"]
+    assert "How severe the mistake is" in got["key_hover"]
     assert got["card_lenses"][0]["command"]["title"].startswith("seen 3×")
     renamed = project / "lessons" / "shell-위험.md"
     assert got["buffer"] == str(renamed)
