@@ -77,6 +77,7 @@ LATE = {
     "hook_client.py": "a module that only Windows has, and the second stage, without a daemon alone",
     "values.py": "few callers ask for what only ``dataclasses`` can do, which needs ``inspect``",
     "service/fallback.py": "the watch over the deadline runs before anything else is loaded",
+    "store/trust.py": "only a command in an agent's sandbox needs the temporary folder",
 }
 """Files that import others late, and why."""
 

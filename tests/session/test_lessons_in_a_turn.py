@@ -119,7 +119,7 @@ def test_what_the_prompt_nearly_drew_needs_less(claude, change):
 def test_a_lesson_of_the_prompt_is_said_again_in_short(claude, change):
     prompt = "convert the uploaded image by a shell command with the file name of the user"
     assert SHELL in claude.prompt(prompt).context
-    assert f"({SHELL})\n- [ ] " in change(UPLOAD)
+    assert "(shell-true-file-name.md)\n- [ ] " in change(UPLOAD)
     assert change(UPLOAD) == ""
 
 
