@@ -93,6 +93,7 @@ from lessons_kb.session.turn_lessons import (
     read_limits,
     remind,
     remind_of_refusal,
+    shorten_id,
     tell_after,
     tell_before,
 )
@@ -200,7 +201,10 @@ def answer(hook: Hook) -> Answer:
     texts_after = [(mistake, tell_after(mistake, directory)) for mistake in mistakes]
     cards = [(concern.brain, concern.card) for concern in concerns]
     done = _find_done(hook, known, [*cards, *late])
-    # A claim is a file, so it is written before the journal is locked.
+    in_context = [lesson for lesson in [*cards, *late] if is_in_context(known, *lesson)]
+    # The index is a file, so it is asked before the journal is locked.
+    short_names = {(brain, card): shorten_id(brain, card.id) for brain, card in in_context}
+    # A claim is a file, too.
     claimed = _claim_refusals(hook, can, gates)
     with hook.transaction() as state:
         if state.is_refused(event.id) and not event.again:
@@ -216,7 +220,8 @@ def answer(hook: Hook) -> Answer:
             marks = ("", *mark_matches(before))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         refusing = _list_named(claimed) if ruling.refusal else []
-        block, texts = _give_cards(hook, state, limits, concerns, late, directory, done, refusing)
+        reminding = partial(_remind, refusing=refusing, short_names=short_names, done=done)
+        block, texts = _give_cards(hook, state, limits, concerns, late, directory, reminding)
         named = _name_others(hook, state, others, directory)
         texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
         waiting = list(state.waiting)
@@ -408,14 +413,13 @@ def _give_cards(
     concerns: Sequence[_Concern],
     late: list[Found],
     directory: str,
-    done: Container[str],
-    refusing: Container[Found],
+    reminding: Callable[[Found], str],
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all texts about a call.
 
     A text is left out if it was shown within the last few prompts of the session. Of the cards that
-    the session already has, the first MOST are repeated as reminders. A card in ``refusing`` is
-    repeated without its path, because the refusal has named it.
+    the session already has, the first MOST are repeated, with the reminders that ``reminding``
+    returns.
     """
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
@@ -446,13 +450,9 @@ def _give_cards(
     repeatable = [lesson for lesson, is_useful in cards.items() if is_useful]
     repeated = [lesson for lesson in repeatable if is_in_context(known, *lesson)][:MOST]
     reminders: dict[str, str] = {}
-    for brain, card in repeated:
-        if (brain, card) in refusing:
-            text = remind_of_refusal(card, done=done)
-        else:
-            text = remind(brain, card, done=done)
-        if text:
-            reminders[card.id] = text
+    for lesson in repeated:
+        if text := reminding(lesson):
+            reminders[lesson[1].id] = text
     block, given = give(hook, limits, cards)
     state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in repeated)])
     state.brought += [BroughtCard(event.id, given_card.card) for given_card in given]
@@ -461,6 +461,22 @@ def _give_cards(
     named = {hit.card.id for hit in block.lessons} | set(reminders)
     texts = [(MATCH, tell_before(mistakes, directory, given=named))] if mistakes else []
     return block, [*texts, (BLOCK, block.text), *((GUARD, text) for text in reminders.values())]
+
+
+def _remind(
+    lesson: Found,
+    *,
+    refusing: Container[Found],
+    short_names: Mapping[Found, str],
+    done: Container[str],
+) -> str:
+    """Return the reminder of a card. A card in ``refusing`` is repeated without its path, because
+    the refusal has named it.
+    """
+    card = lesson[1]
+    if lesson in refusing:
+        return remind_of_refusal(card, done=done)
+    return remind(card, short_names.get(lesson, card.id), done=done)
 
 
 def _name_others(

@@ -233,8 +233,8 @@ def tell_after(mistake: Detected, directory: str) -> str:
     )
 
 
-def remind(brain: Brain, card: Card, *, done: Container[str] = ()) -> str:
-    """Return a card's title and its first items that are not ``done``.
+def remind(card: Card, name: str, *, done: Container[str] = ()) -> str:
+    """Return a card's title, the name of its file, and its first items that are not ``done``.
 
     The text has at most 60 tokens, or as many as the title and one whole item need, up to 120. If
     these need more, they are cut at a word. Return "" if every item is done, because a title alone
@@ -243,7 +243,7 @@ def remind(brain: Brain, card: Card, *, done: Container[str] = ()) -> str:
     lines = [f"\n- [ ] {defang_line(item)}" for item in card.checklist if item not in done]
     if not lines:
         return ""
-    place = show_path(_shorten_id(brain, card.id))
+    place = show_path(name)
     title = defang_line(card.title)[:_MAX_TITLE]
 
     def make_head(title: str) -> str:
@@ -277,7 +277,7 @@ def _cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     return f"{text[:end]}…" if cut < end // 2 else f"{text[:cut]} …"
 
 
-def _shorten_id(brain: Brain, card_id: str) -> str:
+def shorten_id(brain: Brain, card_id: str) -> str:
     """Return the shortest end of a card's path that no other card of the brain has."""
     if SERVED in card_id:  # the agent needs the whole id to ask the server for the card
         return card_id
