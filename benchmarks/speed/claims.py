@@ -22,8 +22,8 @@ from benchmarks.data import DataError
 from benchmarks.generate import Statistics, learn_statistics, make_card
 from benchmarks.speed import clock
 from benchmarks.speed.bench import BLOCK
+from benchmarks.speed.builds import Build, make_builds, prepare
 from benchmarks.speed.clock import Command
-from benchmarks.speed.load import ROOT, Build, prepare
 
 if TYPE_CHECKING:
     import argparse
@@ -55,14 +55,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
     statistics = learn_statistics()
     with tempfile.TemporaryDirectory(prefix="lessons-claims-") as name:
-        builds = [_make_build(Path(name), "new", ROOT, sys.executable, statistics, size)]
-        if options.against:
-            other = Path(options.against).resolve()
-            python = other / ".venv/bin/python"
-            if not python.is_file():
-                raise DataError(f"{python} does not exist; make a build there with `uv sync`")
-            before = _make_build(Path(name), "before", other, str(python), statistics, size)
-            builds.append(before)
+
+        def write_project(build: Build) -> None:
+            report.tell(f"{build.name}: writes and indexes {size:,} cards …")
+            _write_project(build.project, statistics, size)
+
+        builds = make_builds(Path(name), options.against, write_project)
+        builds.reverse()
         claims = _count_claims(builds[0])
         commands = {"py": Command(argv=(sys.executable, "-c", "pass"))}
         for build in builds:
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 commands[f"{event}, {build.name}"] = command
         try:
             for build in builds:
-                prepare(build, is_warm=True)
+                prepare(build, _title(statistics), is_warm=True)
             runs = clock.time_in_turn(commands, rounds)
         finally:
             for build in builds:
@@ -96,26 +95,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     title = f"{size:,} cards, {claims.stale} stale, {claims.contradictions} contradicting"
     report.print_table(title, headers, [[str(cell) for cell in row] for row in cells])
     return {"rows": rows, "cards": size, "stale": claims.stale, "rivals": claims.contradictions}
-
-
-def _make_build(
-    folder: Path, name: str, source: Path, python: str, statistics: Statistics, size: int
-) -> Build:
-    """Make a home and a trusted project with a history for a build, and index it."""
-    build = Build(
-        name=name,
-        python=python,
-        client=str(source / "lessons_kb/hook_client.py"),
-        home=folder / name / "home",
-        project=folder / name / "project",
-    )
-    report.tell(f"{name}: writes and indexes {size:,} cards …")
-    build.home.mkdir(parents=True)
-    _write_project(build.project, statistics, size)
-    build.run("trust", ".")
-    if "cards" not in build.run("index"):
-        raise DataError(f"{python} cannot index {build.project}")
-    return build
 
 
 def _write_project(project: Path, statistics: Statistics, size: int) -> None:
@@ -211,7 +190,7 @@ def _list_commands(build: Build, prompt: str) -> Mapping[str, Command]:
 def _make_command(build: Build, event: Mapping[str, Any]) -> Command:
     """Return the hook on an event. Each run is a session of its own, which begins before."""
     command = Command(
-        argv=(build.python, "-I", "-S", build.client, "claude-code"),
+        argv=(str(build.launcher), "claude-code"),
         cwd=str(build.project),
         environment={**build.environment, "LESSONS_HOOK_DEADLINE": "20"},
     )

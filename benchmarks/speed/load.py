@@ -8,7 +8,6 @@ two events passes the time that a model would take.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -21,14 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import report
-from benchmarks.data import DataError
+from benchmarks.speed.builds import Build, make_builds, prepare
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
 BUSY = (0, 8, 12)
 SESSIONS, QUICK_SESSIONS = 10, 2
 PAUSE_SECONDS = 2.0
@@ -47,49 +45,6 @@ class Step(NamedTuple):
     name: str
     event: dict[str, Any]
     shown_by: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Build:
-    """A build of the package, with a home and a project of its own."""
-
-    name: str
-    python: str
-    client: str
-    home: Path
-    project: Path
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The variables of its processes."""
-        return {"HOME": str(self.home), "PATH": os.environ["PATH"]}
-
-    def run(self, *words: str) -> str:
-        """Run a command of ``lessons`` in the project."""
-        command = [self.python, "-I", "-m", "lessons_kb.cli.main", *words]
-        done = subprocess.run(
-            command,
-            cwd=self.project,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
-
-    def fire(self, event: dict[str, Any]) -> str:
-        """Fire one event of Claude Code and return what is printed."""
-        done = subprocess.run(
-            [self.python, "-I", "-S", self.client, "claude-code"],
-            input=json.dumps(event),
-            cwd=self.project,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
 
 
 @dataclass(kw_only=True, slots=True)
@@ -111,13 +66,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     sessions = options.sessions or (QUICK_SESSIONS if options.quick else SESSIONS)
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="lessons-load-") as name:
-        builds = [_make_build(Path(name), "new", ROOT, sys.executable)]
-        if options.against:
-            other = Path(options.against).resolve()
-            python = other / ".venv/bin/python"
-            if not python.is_file():
-                raise DataError(f"{python} does not exist; make a build there with `uv sync`")
-            builds.insert(0, _make_build(Path(name), "before", other, str(python)))
+        builds = make_builds(Path(name), options.against, _write_project)
         try:
             for busy in options.busy or BUSY:
                 for is_warm in (state == WARM for state in options.daemon):
@@ -140,7 +89,7 @@ def _measure(
         for number in range(sessions):
             for build in builds:
                 _send(processes, signal.SIGSTOP)
-                prepare(build, is_warm=is_warm)
+                prepare(build, _PROMPT, is_warm=is_warm)
                 _send(processes, signal.SIGCONT)
                 session = f"{busy}-{is_warm:d}-{number}"
                 _run_session(build, session, tallies[build.name])
@@ -211,26 +160,6 @@ def _build_steps(project: Path, session: str) -> list[Step]:
     return [step._replace(event={**common, **step.event}) for step in steps]
 
 
-def prepare(build: Build, *, is_warm: bool) -> None:
-    """Stop the daemon of a build, or let it run with its brain open."""
-    state = build.home / ".local/state/lessons-kb"
-    if not is_warm:
-        build.run("daemon", "stop")
-        time.sleep(0.5)
-        (state / "daemon.json").unlink(missing_ok=True)
-        return
-    for number in range(30):
-        status = build.run("daemon", "status", "--json").strip()
-        if status.startswith("{") and json.loads(status).get("answered"):
-            return
-        (state / "daemon.json").unlink(missing_ok=True)
-        event = {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
-        common = {"session_id": f"warm-{time.time()}-{number}", "cwd": str(build.project)}
-        build.fire({**common, **event})
-        time.sleep(0.5)
-    raise DataError(f"the daemon of {build.name} does not start")
-
-
 @contextlib.contextmanager
 def _busy_processes(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     command = [sys.executable, "-I", "-S", "-c", _BUSY_CODE]
@@ -262,18 +191,10 @@ _CARDS = {
 """File → title, further lines of its header, the item of its checklist."""
 
 
-def _make_build(folder: Path, name: str, source: Path, python: str) -> Build:
-    """Make a home and a trusted project with four cards for a build."""
-    build = Build(
-        name=name,
-        python=python,
-        client=str(source / "lessons_kb/hook_client.py"),
-        home=folder / name / "home",
-        project=folder / name / "project",
-    )
-    build.home.mkdir(parents=True)
+def _write_project(build: Build) -> None:
+    """Write the example of the build with four further cards and the files that they protect."""
     # A build gets its own example: an older one does not know the settings of a newer one.
-    example = source / "brain-example"
+    example = build.source / "brain-example"
     shutil.copytree(example, build.project, ignore=shutil.ignore_patterns(".*"))
     subprocess.run(["git", "init", "-q", str(build.project)], check=True)
     for path in ("billing/round.py", "limits/api.toml", "README.md"):
@@ -287,10 +208,6 @@ def _make_build(folder: Path, name: str, source: Path, python: str) -> Build:
             f"## Prevention Checklist\n\n- {item}\n"
         )
         (build.project / "lessons" / f"{slug}.md").write_text(text, encoding="utf-8")
-    build.run("trust", ".")
-    if "cards" not in build.run("index"):
-        raise DataError(f"{python} cannot index {build.project}")
-    return build
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
