@@ -147,6 +147,9 @@ def _read_alternatives(said: str, project: Project) -> Reading:
         return whole
     conditions = [whole.condition]
     doing = _DOING.match(first)
+    beginning = _read_part(first, project).condition
+    if beginning is not None:
+        conditions.append(beginning)
     for part in others:
         alone = _read_part(part, project)
         behind = _read_part(f"{doing[0] if doing else ''}{part}", project)
@@ -155,7 +158,7 @@ def _read_alternatives(said: str, project: Project) -> Reading:
             conditions.append(condition)
         elif not _is_verb(part):
             return Reading(why=UNCONDITIONAL)
-    if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
+    if beginning is None and not _is_verb(_DOING.sub("", first)):
         return Reading(why=UNCONDITIONAL)
     return Reading(join_conditions(conditions))
 
