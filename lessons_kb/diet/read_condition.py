@@ -282,7 +282,8 @@ def _read_rule(
     lead = "" if _LINK.match(text) else unmarked(rule.lead)
     begin = _CONDITION.match(sentence)
     main_clause = sentence[begin.end() :].lstrip() if begin else sentence
-    if _OF_ANY_CHANGE.match(main_clause) and _BEFORE_THE_END.search(sentence):
+    is_of_any_change = any(map(_OF_ANY_CHANGE.match, (main_clause, unmarked(text))))
+    if is_of_any_change and _BEFORE_THE_END.search(sentence):
         yield Reading(why=ANY_TASK)
         return
     if sentence and _LEAD_FORBIDS.fullmatch(lead):
