@@ -27,6 +27,8 @@ DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 START_SECONDS = 8.0  # for the start of a session: 80 % of the timeout that our handler declares
 DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
 TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # identifies the event for all processes that answer it
+MODULE = "module"  # the argument that prints how a module inside the agent reaches the daemon
+MODULE_VARIABLE = b"LESSONS_MODULE"  # with the value 0, such a module does nothing
 STRICT = "strict"  # the argument that refuses a call if no gate can decide about it
 STRICT_VARIABLE = b"LESSONS_HOOK_STRICT"  # the same, for the process that computes the answer
 UNASKED_LINE = "Lessons: the gate for this file cannot be asked, and its card has `gate: strict`"
@@ -426,14 +428,39 @@ class Client:
         return home
 
 
+def describe_connection(variables: dict[bytes, bytes]) -> bytes:
+    """Return what a module inside an agent needs for its requests to the daemon.
+
+    It is the path of the socket, followed by the variables ``NAME=value``, separated by NUL. It is
+    empty if the module is turned off.
+    """
+    if b"0" in (variables.get(MODULE_VARIABLE), variables.get(b"LESSONS_DAEMON")):
+        return b""
+    try:
+        path = socket_path(identity(variables))
+    except OSError:  # the first hook makes the folder of the socket
+        path = ""
+    fields = [path.encode()]
+    for name, value in variables.items():
+        if name.startswith(SENT_VARIABLES):
+            fields.append(b"%b=%b" % (name, value))
+    return b"\0".join(fields)
+
+
 def main() -> None:
     """Answer the event on standard input and exit."""
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
+    is_module = MODULE in sys.argv[2:]
     if sys.platform == "win32":  # no Unix sockets
         import nt
 
+        if is_module:
+            return
         command = [sys.executable, "-I", "-m", "lessons_kb.service.fallback", agent]
         sys.exit(nt.spawnv(nt.P_WAIT, sys.executable, command))
+    if is_module:
+        _write(1, describe_connection(posix.environ))
+        return
     Client(agent, posix.environ, strict=STRICT in sys.argv[2:]).answer()
 
 
