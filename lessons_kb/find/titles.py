@@ -25,7 +25,7 @@ from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.on_demand import CARDS_AT_HAND, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
-from lessons_kb.store.files import read_inside, write_export, write_unsynced
+from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
 from lessons_kb.store.handles import HandledCard, get_brain_name, give_handles
 from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_brain
 from lessons_kb.text.paths import relative_path, show_path
@@ -51,6 +51,8 @@ _FILE_OF_ALL = _FILE_HEAD.partition(",")[0].format(what=_ALL)
 _NAMED = "as files below their folder, with a title where the name does not say it"
 _UNNAMED = "as titles below their folder; searching it for a title finds the file"
 _FILE_OF_HANDLES = "Each handle, and the file of its lesson:"
+_MAX_BYTES = 10_000_000
+"""The part of a file of titles that is read again."""
 _FILE_LINE = 12
 """The approximate minimum number of tokens of a line in the file of all titles."""
 
@@ -398,9 +400,9 @@ def _write_file(
 
 
 def _lists_all(path: str) -> bool:
-    """Return whether a file lists the titles of all cards. Raises OSError."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return any(line.startswith(_FILE_OF_ALL) for line in file)
+    """Return whether a file lists the titles of all cards. Raises StorageError."""
+    text = read_head(path, _MAX_BYTES).decode(errors="replace")
+    return any(line.startswith(_FILE_OF_ALL) for line in text.split("\n"))
 
 
 _show_place = lru_cache(maxsize=2048)(show_path)
