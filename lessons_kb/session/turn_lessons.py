@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from math import log
 
