@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import posixpath
 import re
@@ -22,7 +21,7 @@ from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import TITLES_CLOSE, TITLES_OPEN
 from lessons_kb.ledger.withheld import find_withheld
-from lessons_kb.on_demand import CARDS_AT_HAND, load
+from lessons_kb.on_demand import CARDS_AT_HAND, FIND_FILES, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
 from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
@@ -409,6 +408,7 @@ _show_place = lru_cache(maxsize=2048)(show_path)
 
 
 def _remove_old_files(cache: str) -> None:
+    glob = load(FIND_FILES)
     for old in glob.glob(os.path.join(glob.escape(cache), "titles-*.md")):
         if time.time() - os.path.getmtime(old) > _OLD:
             os.unlink(old)
@@ -504,7 +504,7 @@ def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
 
 
 def _prune_copies(copies: str, root: str) -> None:
-    for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
+    for name in load(FIND_FILES).iglob("**/*.*", root_dir=copies, recursive=True):
         if not name.endswith(_NEW) and not os.path.exists(os.path.join(root, name)):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(copies, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain.brain import Watching
+from lessons_kb.brain.watching import Watching
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import say
 
