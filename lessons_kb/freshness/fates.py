@@ -60,14 +60,16 @@ class ProjectFiles:
         *,
         store_copies: Callable[[Sequence[tuple[str, str]]], None],
         store_renames: Callable[[Iterable[str]], None],
+        store_merge_removals: Callable[[Iterable[str]], None],
     ) -> None:
         """``store_renames`` adds the renames of commits to the history. ``store_copies`` adds the
         files of a commit that are equal to a file which the commit removed, given as a commit and a
-        path.
+        path. ``store_merge_removals`` adds the merges that removed files.
         """
         self._top = top
         self._store_copies = store_copies
         self._store_renames = store_renames
+        self._store_merge_removals = store_merge_removals
         self._head = head
         self._history = history
         self._fates: dict[str, Fate] = {}
@@ -136,11 +138,7 @@ class ProjectFiles:
 
         A place is a path, and the number of the commit after which it ceased to exist.
         """
-        removals = {}
-        for path, number in places:
-            removal = self._history.find_removal(path, after=number)
-            if removal is not None:
-                removals[path, number] = removal
+        removals = self._find_removals(places)
         commits = {removal.commit for removal in removals.values()}
         unread = [commit for commit in commits if not self._history.has_renames(commit)]
         if unread:
@@ -156,6 +154,24 @@ class ProjectFiles:
         if deleted:
             self._store_copies(deleted)
         return following
+
+    def _find_removals(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Removal]:
+        """Return the removal of each place, if there is one."""
+        removals = {}
+        unknown = []
+        for path, number in places:
+            removal = self._history.find_removal(path, after=number)
+            if removal is None:
+                unknown.append((path, number))
+            else:
+                removals[path, number] = removal
+        if unknown:
+            self._store_merge_removals(path for path, _number in unknown)
+        for path, number in unknown:
+            removal = self._history.find_removal(path, after=number)
+            if removal is not None:
+                removals[path, number] = removal
+        return removals
 
     def _is_present(self, name: str) -> bool:
         return name in self._head or bool(_ending(self._head_names, name))
@@ -199,13 +215,17 @@ class ProjectFiles:
         for _ in range(_MOST_HOPS):
             removal = self._history.find_removal(current, after=number)
             if removal is None:
-                return _UNCLEAR if last is None else _describe(GONE, last)
+                if last is None or self._history.list_gaps():
+                    return _UNCLEAR
+                return _describe(GONE, last)
             last, number = removal, removal.number
             target = self._find_target(removal, current)
             package = self._find_package(current)
             if package and not target:
                 return _describe(MOVED, removal, f"{package}/**")
             current = target or self._find_copy(removal, current)
+            if not current and self._history.has_gap(removal.commit):
+                return _UNCLEAR
             if not current:
                 return _describe(GONE, removal)
             if current in self._head:
