@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -305,16 +306,25 @@ def _write_cards(work: Path, cases: Sequence[Case]) -> None:
     for number, case in enumerate(cases):
         text = (
             f"---\ntype: lesson\ntitle: Case {number}\ncreated: {case.day}\n"
-            f'paths: ["{case.path}"]\n---\n## Prevention Checklist\n\n- Look at it\n'
+            f"paths: ['{_write_glob(case.path)}']\n---\n## Prevention Checklist\n\n- Look at it\n"
         )
         (work / "lessons" / f"{number:04}.md").write_text(text, "utf-8")
+
+
+def _write_glob(path: str) -> str:
+    """Return a glob that matches a path, in which a folder such as ``[id]`` is escaped."""
+    return re.sub(r"([*?{}\[\]])", r"\\\1", path)
 
 
 def _count(brain: Brain, card: Card, case: Case, figures: Figures) -> None:
     figures.truths[case.truth] += 1
     standing = card.standing
     verdict = GONE if standing.gone else MOVED if standing.moved else PRESENT
-    if verdict == MOVED and case.truth == MOVED and case.target not in standing.follows:
+    if (
+        verdict == MOVED
+        and case.truth == MOVED
+        and _write_glob(case.target) not in standing.follows
+    ):
         verdict = "wrong"
     figures.verdicts[case.truth, verdict] += 1
     if case.truth not in (verdict, UNCLEAR):

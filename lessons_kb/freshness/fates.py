@@ -23,6 +23,10 @@ PRESENT, MOVED, GONE, NEVER = ("present", "moved", "gone", "never")
 UNCLEAR = "unclear"
 """The fate of a file that the history does not show."""
 _WILDCARD = re.compile(r"[*?\[\]{}\\!]")
+_SPECIAL = re.compile(r"[*?\[\]{}\\]")
+"""Matches the characters of a path that a glob has to escape, as in the folder ``[id]``."""
+_BELOW = "/**"
+"""The end of a target that means everything in a folder."""
 _PACKAGE_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "mod.rs")
 """The main file of a folder that replaces a module."""
 _MOST_HOPS = 50
@@ -222,7 +226,7 @@ class ProjectFiles:
             target = self._find_target(removal, current)
             package = self._find_package(current)
             if package and not target:
-                return _describe(MOVED, removal, f"{package}/**")
+                return _describe(MOVED, removal, package + _BELOW)
             current = target or self._find_copy(removal, current)
             if not current and self._history.has_gap(removal.commit):
                 return _UNCLEAR
@@ -315,12 +319,18 @@ class ProjectFiles:
             if moves:
                 new_folder, count = moves.most_common(1)[0]
                 if 2 * count > len(pairs):
-                    return (new_folder + plain[len(folder) :],)
-        return tuple(targets)[:_MOST_TARGETS]
+                    return (_escape(new_folder) + plain[len(folder) :],)
+        return tuple(map(_escape, targets))[:_MOST_TARGETS]
 
 
 def _describe(state: str, removal: Removal, *targets: str) -> Fate:
     return Fate(state=state, targets=targets, commit=removal.commit, day=removal.day)
+
+
+def _escape(target: str) -> str:
+    """Return a glob that matches only a target: a path, or everything in a folder."""
+    path = target.removesuffix(_BELOW)
+    return _SPECIAL.sub(r"\\\g<0>", path) + target[len(path) :]
 
 
 def _join(fates: Sequence[Fate]) -> Fate:

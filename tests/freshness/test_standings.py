@@ -116,6 +116,17 @@ def test_a_file_that_moved_and_was_then_removed_is_gone(shop, write_card, stand)
     assert stand()["mail"].gone == (("src/mail.py", removal),)
 
 
+def test_the_guard_of_a_file_that_moved_into_a_folder_with_brackets_follows_it(
+    shop, write_card, stand
+):
+    write_card("mail", "paths: [src/mail.py]\n")
+    move(shop, "src/mail.py", "src/[id]/post.py")
+    assert stand()["mail"].follows == (r"src/\[id\]/post.py",)
+    with Brain.open(shop) as brain:
+        guards = brain.members[0].read(lambda one: one.guarding(["src/[id]/post.py"]))
+    assert guards
+
+
 def test_what_only_a_merge_moved_or_removed_is_found(shop, write_card, stand):
     write_card("mail", "paths: [src/mail.py]\n")
     write_card("cart", "paths: [src/cart.py]\n")
