@@ -11,7 +11,7 @@ import sys
 import time
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 from zlib import crc32
 
@@ -47,6 +47,7 @@ _SHOW = "with `lessons show {handle}`"
 _BY_FILE = "by its file"
 _OR_FILE = " or as the file that {file} names for it"
 _FILE_HEAD = "{what} of earlier work here, {form}."
+_FILE_OF_ALL = _FILE_HEAD.partition(",")[0].format(what=_ALL)
 _NAMED = "as files below their folder, with a title where the name does not say it"
 _UNNAMED = "as titles below their folder; searching it for a title finds the file"
 _FILE_OF_HANDLES = "Each handle, and the file of its lesson:"
@@ -128,10 +129,9 @@ class _TitleFile(NamedTuple):
 
     path: str = ""
     """The path by which the agent opens it, or "" if there is no file."""
-    places: tuple[str, ...] = ()
-    """The files of the cards whose titles it lists."""
+    has_titles: bool = False
     has_all: bool = False
-    """Whether ``places`` contains all cards."""
+    """Whether it lists the titles of all cards."""
 
 
 _NO_FILE = _TitleFile()
@@ -160,22 +160,28 @@ def build_titles(
 
 def find_listed(brains: Brains, access: Access) -> list[str]:
     """Return the files of the cards that are listed at the start, or in the file of titles."""
-    return _build(brains, access, most=sys.maxsize)[1]
+    text, listed = _build(brains, access, most=sys.maxsize)
+    places = [card.place for card in listed.cards]
+    if text and len(places) < listed.total:
+        budget = brains.members[0].settings.hooks.catalogue_file_tokens
+        cards, total = _find_titles(brains, access, budget // _FILE_LINE)
+        places += _list_all(cards, total, budget)[1]
+    return list(dict.fromkeys(places))
 
 
 def _build(
     brains: Brains, access: Access, *, most: int, counter: TokenCounter = estimate_tokens
-) -> tuple[str, list[str]]:
-    """Return the text of the titles, and the files of the cards that it or its file lists."""
+) -> tuple[str, _Listed]:
+    """Return the text of the titles, and the cards that it lists."""
     settings = brains.members[0].settings
     budget = min(settings.hooks.catalogue_tokens, most)
     if window := settings.preflight.model_context:
         budget = min(budget, window // SMALL_MODEL_PART)
     if budget <= 0:
-        return "", []
+        return "", _Listed([], 0, is_large=False)
     listed = _choose(brains, access, most=budget // _USUAL_LINE)
     if not listed.cards:
-        return "", []
+        return "", listed
     if not listed.is_large:
         budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
     handles = give_handles([card.handled for card in listed.cards])
@@ -184,10 +190,7 @@ def _build(
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
         file = _write_file(brains, access, listed, handles, with_titles=True)
         text, count = _fit(listed, handles, file, budget, counter)
-    places = [card.place for card in listed.cards[:count]]
-    if text and count < listed.total:
-        places = list(dict.fromkeys([*places, *file.places]))
-    return text, places
+    return text, listed._replace(cards=listed.cards[:count])
 
 
 def find_handle(brain: Brain, card: str) -> str:
@@ -288,16 +291,16 @@ def _fit(
     def write(count: int, longest: int) -> str:
         return _write_text(named[:count], listed.total, file, longest)
 
-    for longest in range(_LONGEST_LINE, _SHORTEST_LINE - 1, -1):
-        text = write(len(named), longest)
-        if counter(text) <= budget:
-            return text, len(named)
+    def is_too_long(count: int, longest: int) -> bool:
+        return counter(write(count, longest)) > budget
 
-    def is_too_long(count: int) -> bool:
-        return counter(write(count, _SHORTEST_LINE)) > budget
-
-    count = bisect_left(range(1, len(named) + 1), True, key=is_too_long)
-    return (write(count, _SHORTEST_LINE), count) if count else ("", 0)
+    if is_too_long(len(named), _SHORTEST_LINE):
+        has_too_many = partial(is_too_long, longest=_SHORTEST_LINE)
+        count = bisect_left(range(1, len(named) + 1), True, key=has_too_many)
+        return (write(count, _SHORTEST_LINE), count) if count else ("", 0)
+    lengths = range(_SHORTEST_LINE + 1, _LONGEST_LINE + 1)
+    longer = bisect_left(lengths, True, key=partial(is_too_long, len(named)))
+    return write(len(named), _SHORTEST_LINE + longer), len(named)
 
 
 def _write_text(
@@ -308,7 +311,7 @@ def _write_text(
     if len(named) < total:
         what = _SOME.format(shown=len(named), total=total)
         chosen = _CHOSEN
-        if file.places:
+        if file.has_titles:
             count = "all" if file.has_all else "many more"
             read = _READ.format(file=show_path(file.path), count=count)
     first = next((handle for handle, _one in named if handle), "")
@@ -356,35 +359,48 @@ def _write_file(
     """Write the file of handles, with all titles if ``with_titles``. Return a description of the
     file.
 
-    A changed text gets a new file name, because a session may still need the previous file.
+    If the cards, the handles or the settings changed, the file gets a new name, because a session
+    may still need the previous file.
     """
+    settings = brains.members[0].settings
+    budget = settings.hooks.catalogue_file_tokens if with_titles else 0
     cache = _find_cache(brains, access)
     if not cache:
         return _NO_FILE
     files = {handles.get(card.handled, ""): card.place for card in listed.cards}
     files.pop("", None)
-    lines = [_FILE_OF_HANDLES] if files else []
-    lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
-    places: tuple[str, ...] = ()
-    total = 0
-    settings = brains.members[0].settings
-    if with_titles and settings.hooks.catalogue_file_tokens:
-        budget = settings.hooks.catalogue_file_tokens
-        cards, total = _find_titles(brains, access, budget // _FILE_LINE)
-        text, places = _list_all(cards, total, budget)
-        lines += text.split("\n")
-    if not lines:
+    if not (files or budget):
         return _NO_FILE
-    key = crc32("\n".join(lines).encode(errors="replace"))
-    name = f"titles-{key:08x}.md"
+    key: list[object] = [files, budget]
+    if budget:
+        commits = [
+            (brain.root, brain.state.generation, brain.state.engine)
+            for brain in brains.members
+            if brain.state
+        ]
+        key += [access, brains.project, commits, time.strftime("%Y-%m-%d")]
+    name = f"titles-{crc32(repr(key).encode(errors='replace')):08x}.md"
     path = os.path.join(cache, name)
     try:
-        if not os.path.exists(path):
+        # Experience may withhold a card at any time, without a change of its file.
+        if not os.path.exists(path) or (budget and settings.effect.withhold_harmful):
+            lines = [_FILE_OF_HANDLES] if files else []
+            lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
+            if budget:
+                cards, total = _find_titles(brains, access, budget // _FILE_LINE)
+                lines += _list_all(cards, total, budget)[0].split("\n")
             write_export(path, lines)
             _remove_old_files(cache)
+        has_all = bool(budget) and _lists_all(path)
     except (OSError, StorageError, InputError):
         return _NO_FILE
-    return _TitleFile(f"{access.find(cache)}/{name}", places, has_all=len(places) == total)
+    return _TitleFile(f"{access.find(cache)}/{name}", has_titles=bool(budget), has_all=has_all)
+
+
+def _lists_all(path: str) -> bool:
+    """Return whether a file lists the titles of all cards. Raises OSError."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return any(line.startswith(_FILE_OF_ALL) for line in file)
 
 
 _show_place = lru_cache(maxsize=2048)(show_path)

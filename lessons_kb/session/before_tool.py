@@ -675,7 +675,8 @@ def _is_stale(brain: Brain, card: Card) -> bool:
         stamp = signature(os.stat(os.path.join(brain.root, *card.id.split("/"))))
     except OSError:
         return True
-    return brain.state is not None and f"{stamp}\n" not in f"{brain.state.manifest}\n"
+    manifest = brain.state.manifest if brain.state else stamp
+    return f"{stamp}\n" not in manifest and not manifest.endswith(stamp)
 
 
 def _is_heeded(card: Card, call: _Call) -> bool:

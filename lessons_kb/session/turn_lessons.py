@@ -278,17 +278,11 @@ def _cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def shorten_id(brain: Brain, card_id: str) -> str:
-    """Return the shortest end of a card's path that no other card of the brain has."""
+    """Return the file name of a card, or its whole id if another card has the same name."""
     if SERVED in card_id:  # the agent needs the whole id to ask the server for the card
         return card_id
-    parts = card_id.split("/")
-    same_name = brain.read(lambda index: index.catalogue.paths_named(parts[-1]))
-    others = [f"/{path}" for path in same_name if path != card_id]
-    for count in range(1, len(parts)):
-        end = "/".join(parts[-count:])
-        if not any(path.endswith(f"/{end}") for path in others):
-            return end
-    return card_id
+    name = posixpath.basename(card_id)
+    return card_id if name in brain.read(lambda index: index.repeated_names()) else name
 
 
 def remind_of_refusal(card: Card, *, done: Container[str] = ()) -> str:

@@ -13,6 +13,7 @@ import re
 import shutil
 import sqlite3
 import stat
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -392,11 +393,10 @@ class Catalogue:
         rows = self._db.execute(sql, {"paths": json.dumps(paths)})
         return {path: (number, digest) for path, number, digest in rows}
 
-    def paths_named(self, name: str) -> list[str]:
-        """Return the paths of the files with this file name, in any folder."""
-        sql = "SELECT path FROM docs WHERE path = :name OR substr(path, -length(:end)) = :end"
-        rows = self._db.execute(sql, {"name": name, "end": f"/{name}"})
-        return [path for (path,) in rows]
+    def repeated_names(self) -> frozenset[str]:
+        """Return the file names that files in more than one folder have."""
+        names = Counter(path.rpartition("/")[2] for (path,) in self._db.execute(_PATHS))
+        return frozenset(name for name, count in names.items() if count > 1)
 
     def copies(self) -> dict[str, str]:
         """Return a mapping from the path of each copy that is left out to that of its original."""
@@ -553,6 +553,7 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
+_PATHS = "SELECT path FROM docs"
 _NOT_STALE = "(stale_after = '' OR stale_after > :today)"
 """Condition on a row of ``titles``: the card never becomes stale, or only after today."""
 _WAYS = ("titles", "card_globs", "gates")
