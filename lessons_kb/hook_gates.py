@@ -38,6 +38,11 @@ ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
 NOT_CHECKED = "Lessons: not checked before this call, the machine is busy: {}"
 NOT_READ = "Lessons: not checked before this call, its event did not arrive whole in time"
 LATE_LINE = "Lessons came late: the machine is busy."
+PROGRAM_SUFFIXES = (
+    *(".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd", ".exe", ".py", ".pyz"),
+    *(".rb", ".pl", ".php", ".lua", ".js", ".mjs", ".cjs", ".ts"),
+)
+"""The ends of the names of files that can be run. A file without an extension can be run, too."""
 
 ASK, ONCE, STRICT = "ask", "once", "strict"
 EDIT_KINDS = ("edit", "create", "remove")
@@ -451,13 +456,22 @@ def _write_reason(refusing: Sequence[Concern], directory: str) -> str:
         files |= dict.fromkeys(filter(None, concern.files))
     more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
     names = ", ".join(_visible(file) for file in list(files)[:MAX_NAMED])
-    action = f"{names}{more} is changed or run" if files else "this command is run"
+    action = f"{names}{more} {name_act(files)}" if files else "this command is run"
     lessons = []
     for concern in refusing[:MAX_NAMED]:
         path = os.path.join(concern.brain["root"], concern.card["id"])
         place = os.path.relpath(path, directory)
         lessons.append(f"“{concern.card['title']}” ({_visible(place)})")
     return f"before {action}: {'; '.join(dict.fromkeys(lessons))}."
+
+
+def name_act(files: Iterable[str]) -> str:
+    """Return the words for the calls that a gate on these files is about."""
+    for file in files:
+        name = file.replace("\\", "/").rpartition("/")[2]
+        if "." not in name.lstrip(".") or name.lower().endswith(PROGRAM_SUFFIXES):
+            return "is changed or run"
+    return "is changed"
 
 
 def _write_lesson(card: Mapping[str, Any]) -> str:

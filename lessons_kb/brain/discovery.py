@@ -300,7 +300,7 @@ def describe_below(directory: str) -> str:
     if not below or is_disk_root:
         return ""
     root = below[0]
-    more = f" (and {counted(len(below) - 1, 'other brains')})" if below[1:] else ""
+    more = f" (and {counted(len(below) - 1, 'other brain')})" if below[1:] else ""
     if work_tree and not trust.is_trusted(root):
         return (
             f"the brain in {root}{more} does not hold here yet; read its cards, then run "

@@ -48,7 +48,7 @@ from lessons_kb.find.detection import (
     place_creation,
 )
 from lessons_kb.find.retrieve import find_usable
-from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED
+from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED, name_act
 from lessons_kb.ledger.given import Known, find_known, is_in_context
 from lessons_kb.ledger.session_memory import (
     BLOCK,
@@ -389,7 +389,7 @@ def _name_reason(concerns: Sequence[_Concern], directory: str) -> str:
     if files:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
-        places.append(f"{names}{more} is changed or run")
+        places.append(f"{names}{more} {name_act(files)}")
     lessons = [name_card(brain, card, directory) for brain, card in _list_named(concerns)]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 

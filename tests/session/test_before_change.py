@@ -252,7 +252,7 @@ def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):
 def test_a_dialog_that_shows_no_reason_comes_after_it(claude):
     first = edit(claude, "migrations/1.sql", 1)
     assert (
-        "A lesson asks for your permission before migrations/1.sql is changed or run: “Never "
+        "A lesson asks for your permission before migrations/1.sql is changed: “Never "
         "drop a column in the release that stops writing it” (lessons/drop-column.md)."
     ) in first.line
     assert "Drop the column one release later" in first.refused
