@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from lessons_kb.mining.commit_facts import CommitFacts, choose
-from lessons_kb.mining.rank_commits import RankedCommit, explain_rank, rank_commits
+from lessons_kb.mining.rank_commits import LEAST, RankedCommit, explain_rank, rank_commits
 from lessons_kb.mining.triggers import POINTS, REVIEW, Sighting
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.error_signature import shows
@@ -18,8 +18,6 @@ from lessons_kb.values import frozen, replace
 
 ALIKE = 0.6
 """The Jaccard index of the terms of two titles from which they are about the same mistake."""
-LEAST_COMMIT = -1.0
-"""The score, in log-odds, below which a commit is not a candidate."""
 SURE_POINTS = 3.0
 """The points of signals at which the probability that a sighting is a mistake is one half."""
 HALF_LIFE_DAYS = 180.0
@@ -70,7 +68,7 @@ def find_candidates(
         if candidate:
             candidates.append(candidate)
     rest = [commit for commit in ranked if commit.facts.id not in used]
-    rest = [commit for commit in rest if commit.score >= LEAST_COMMIT]
+    rest = [commit for commit in rest if commit.score >= LEAST]
     rest.sort(key=lambda commit: -commit.score)
     candidates += [_of_commits(similar, now) for similar in _group_commits(rest)]
     return sorted(candidates, key=lambda candidate: (-candidate.rank, -candidate.at, candidate.id))
