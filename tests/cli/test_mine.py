@@ -374,6 +374,20 @@ def test_copilot_cli_and_opencode_are_read(lessons, project):
     assert titles >= {"OperationalError: database is locked", "TypeError: a is not b"}
 
 
+@pytest.mark.parametrize(("height", "shown"), [(None, 20), (40, 17), (24, 9), (5, 3)])
+def test_the_list_does_not_scroll_its_best_candidates_away(
+    lessons, project, monkeypatch, height, shown
+):
+    for number in range(25):
+        subject = f"fix: do not lose page{number} of chapter{number * 7}"
+        commit(project, subject, number % 28 + 1, **{f"page{number}.py": "TITLE = 1\n"})
+    monkeypatch.setattr("lessons_kb.cli.commands.mine.terminal_height", lambda: height)
+    lines = lessons("mine").out.splitlines()
+    assert len(lines) == 2 * shown + 2
+    assert lines[-1].startswith(f"{shown} of 25 candidates")
+    assert lessons("mine", "--limit", "25").out.count("page") >= 25
+
+
 def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(lessons, project, write_history):
     write_history(project)
     commit(project, "fix: do not show an empty page", 3, **{"page8.py": "TITLE = 'eight'\n"})
