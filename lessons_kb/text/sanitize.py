@@ -129,7 +129,7 @@ def find_hidden(text: str) -> str:
     """Return the invisible non-ASCII characters of a text, sorted, each once."""
     if text.isascii():
         return ""
-    others = {char for char in text if not char.isascii()}
+    others = {char for char in set(text) if not char.isascii()}
     return "".join(sorted(filter(_is_hidden, others)))
 
 
