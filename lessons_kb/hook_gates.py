@@ -60,13 +60,14 @@ REASON_MARK, LINE_MARK = "@REASON@", "@LINE@"
 _PATCH_HEADERS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 _READERS = ("cat", "less", "head", "tail", "grep", "rg", "ls", "wc", "diff", "stat", "file")
 _WRAPPERS = ("sudo", "env", "nice", "time", "nohup", "xargs", "timeout", "bash", "sh", "zsh")
-_NOT_PLAIN = re.compile(r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]")
-_WIDE = re.compile(r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)")
+# Compiled on first use, because few events have a call that a card may hold back.
+_NOT_PLAIN = r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]"
+_WIDE = r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)"
 """A word of a command that may expand to any file name."""
-_QUOTES = re.compile(r"[\\'\"]")
-_SEPARATORS = re.compile(r"[\s;&|<>()]+")
-_MAGIC = re.compile(r"[*?\[{$`~]")
-_HINT = re.compile(r"\(\?#([^)]*)\)")
+_QUOTES = r"[\\'\"]"
+_SEPARATORS = r"[\s;&|<>()]+"
+_MAGIC = r"[*?\[{$`~]"
+_HINT = r"\(\?#([^)]*)\)"
 _BAD_DATA = (KeyError, TypeError, ValueError, AttributeError, IndexError, re.error)
 """The errors that a foreign or truncated gate file causes."""
 _CARD_SUFFIXES = (".md", ".markdown")
@@ -591,7 +592,7 @@ def _find_brains(
     named = environment.get("LESSONS_BRAIN", "").split(os.pathsep)
     brains = []
     for name in sorted(os.listdir(os.path.join(home, "gates"))):
-        if not _GATE_NAME.fullmatch(name):
+        if not re.fullmatch(_GATE_NAME, name):
             continue
         brain = read_gates(os.path.join(home, "gates", name))
         root = brain["root"]
@@ -618,7 +619,7 @@ def _is_due(card: Mapping[str, Any], project: str | None) -> bool:
     return card["project"] in (None, project) and not is_stale
 
 
-_GATE_NAME = re.compile(r"[0-9a-f]{16}\.json")
+_GATE_NAME = r"[0-9a-f]{16}\.json"
 _UNREADABLE = {
     "root": "", "marked": False, "own": False, "project": None, "whole": False,
     "readable": False, "has_new": False, "cards": (),
@@ -897,19 +898,19 @@ def _may_touch(command: str, card: Mapping[str, Any], scope: str, directory: str
     globs = card["globs"]
     if not globs or _only_reads(command):
         return False
-    hints = [hint[1] for source, _include in globs if (hint := _HINT.match(source))]
+    hints = [hint[1] for source, _include in globs if (hint := re.match(_HINT, source))]
     if len(hints) < len(globs) or any(hint in command for hint in hints):
         return True
-    unquoted = _QUOTES.sub("", command)
-    if any(hint in unquoted for hint in hints) or _WIDE.search(unquoted):
+    unquoted = re.sub(_QUOTES, "", command)
+    if any(hint in unquoted for hint in hints) or re.search(_WIDE, unquoted):
         return True
-    words = [word for word in _SEPARATORS.split(unquoted) if word]
+    words = [word for word in re.split(_SEPARATORS, unquoted) if word]
     return any(_may_be_above(word, card, scope, directory) for word in words)
 
 
 def _only_reads(command: str) -> bool:
     words = command.split()
-    return not _NOT_PLAIN.search(command) and bool(words) and words[0] in _READERS
+    return not re.search(_NOT_PLAIN, command) and bool(words) and words[0] in _READERS
 
 
 def _may_be_above(word: str, card: Mapping[str, Any], scope: str, directory: str) -> bool:
@@ -918,7 +919,7 @@ def _may_be_above(word: str, card: Mapping[str, Any], scope: str, directory: str
     Only the name of the folder is compared, since the command may have changed its directory.
     """
     names = [*card["folders"], *scope.split("/")]
-    magic = _MAGIC.search(word)
+    magic = re.search(_MAGIC, word)
     if magic:
         beginning = word[: magic.start()].rpartition("/")[2]
         is_named = any(name.startswith(beginning) for name in names)
@@ -944,7 +945,7 @@ def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
 
 def _find_hint(source: str) -> str:
     """Return a text that every path matching a compiled glob contains; "" if there is none."""
-    hint = _HINT.match(source)
+    hint = re.match(_HINT, source)
     return hint[1] if hint else ""
 
 
@@ -975,8 +976,8 @@ def _look_in_command(
     pattern: Mapping[str, Any], call: Call, _brain: Mapping[str, Any], _scope: str
 ) -> tuple[tuple[str, ...], bool]:
     words = call.command.split()
-    is_plain = not _NOT_PLAIN.search(call.command) and words and words[0] not in _WRAPPERS
-    unquoted = _QUOTES.sub("", call.command)
+    is_plain = not re.search(_NOT_PLAIN, call.command) and words and words[0] not in _WRAPPERS
+    unquoted = re.sub(_QUOTES, "", call.command)
     named = any(word in unquoted for word in pattern["words"]) or not pattern["words"]
     if pattern["kind"] != "command":
         is_document = "<<" in call.command

@@ -9,8 +9,8 @@ import contextlib
 import os
 import sqlite3
 import time
+from _thread import RLock
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from lessons_kb.config import Settings, settings_from_dict

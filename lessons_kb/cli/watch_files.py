@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain.brain import Watching
 from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.watching import Watching
 from lessons_kb.cli.output import say
 
 

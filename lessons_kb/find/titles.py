@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import posixpath
 import re
@@ -22,10 +21,10 @@ from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import TITLES_CLOSE, TITLES_OPEN
 from lessons_kb.ledger.withheld import find_withheld
-from lessons_kb.on_demand import CARDS_AT_HAND, load
+from lessons_kb.on_demand import CARDS_AT_HAND, FIND_FILES, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
-from lessons_kb.store.files import read_inside, write_export, write_unsynced
+from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
 from lessons_kb.store.handles import HandledCard, get_brain_name, give_handles
 from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_brain
 from lessons_kb.text.paths import relative_path, show_path
@@ -51,6 +50,8 @@ _FILE_OF_ALL = _FILE_HEAD.partition(",")[0].format(what=_ALL)
 _NAMED = "as files below their folder, with a title where the name does not say it"
 _UNNAMED = "as titles below their folder; searching it for a title finds the file"
 _FILE_OF_HANDLES = "Each handle, and the file of its lesson:"
+_MAX_BYTES = 10_000_000
+"""The part of a file of titles that is read again."""
 _FILE_LINE = 12
 """The approximate minimum number of tokens of a line in the file of all titles."""
 
@@ -398,15 +399,16 @@ def _write_file(
 
 
 def _lists_all(path: str) -> bool:
-    """Return whether a file lists the titles of all cards. Raises OSError."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return any(line.startswith(_FILE_OF_ALL) for line in file)
+    """Return whether a file lists the titles of all cards. Raises StorageError."""
+    text = read_head(path, _MAX_BYTES).decode(errors="replace")
+    return any(line.startswith(_FILE_OF_ALL) for line in text.split("\n"))
 
 
 _show_place = lru_cache(maxsize=2048)(show_path)
 
 
 def _remove_old_files(cache: str) -> None:
+    glob = load(FIND_FILES)
     for old in glob.glob(os.path.join(glob.escape(cache), "titles-*.md")):
         if time.time() - os.path.getmtime(old) > _OLD:
             os.unlink(old)
@@ -502,7 +504,7 @@ def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
 
 
 def _prune_copies(copies: str, root: str) -> None:
-    for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
+    for name in load(FIND_FILES).iglob("**/*.*", root_dir=copies, recursive=True):
         if not name.endswith(_NEW) and not os.path.exists(os.path.join(root, name)):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(copies, name))

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from lessons_kb.mining.commit_facts import CommitFacts, choose
-from lessons_kb.mining.rank_commits import RankedCommit, explain_rank, rank_commits
+from lessons_kb.mining.rank_commits import LEAST, RankedCommit, explain_rank, rank_commits
 from lessons_kb.mining.reverts import find_reverted, find_targets
 from lessons_kb.mining.triggers import POINTS, REVIEW, Sighting
 from lessons_kb.text.analyzer import analyze
@@ -19,8 +19,6 @@ from lessons_kb.values import frozen, replace
 
 ALIKE = 0.6
 """The Jaccard index of the terms of two titles from which they are about the same mistake."""
-LEAST_COMMIT = -1.0
-"""The score, in log-odds, below which a commit is not a candidate."""
 SURE_POINTS = 3.0
 """The points of signals at which the probability that a sighting is a mistake is one half."""
 HALF_LIFE_DAYS = 180.0
@@ -78,7 +76,7 @@ def find_candidates(
         if candidate:
             candidates.append(candidate)
     rest = [commit for commit in ranked if commit.facts.id not in used]
-    rest = [commit for commit in rest if commit.score >= LEAST_COMMIT]
+    rest = [commit for commit in rest if commit.score >= LEAST]
     rest.sort(key=lambda commit: -commit.score)
     groups = _group_commits(rest, reverts=targets)
     candidates += [_of_commits(similar, reverted, now) for similar in groups]

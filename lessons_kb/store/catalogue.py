@@ -10,16 +10,15 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from lessons_kb.errors import IndexBroken, InputError, StorageError
 from lessons_kb.model import CURRENT, NO_GATE, RULE, Card, Finding, Pattern, Standing, as_data
+from lessons_kb.on_demand import COPY_FILES, URLS, load
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
@@ -629,7 +628,7 @@ def remove_any(path: str) -> None:
     except FileNotFoundError:
         return
     except (IsADirectoryError, PermissionError):  # macOS raises the second for a folder
-        shutil.rmtree(path)
+        load(COPY_FILES).rmtree(path)
 
 
 def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
@@ -683,7 +682,7 @@ def _connect(path: str) -> sqlite3.Connection:
         needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
         if "disk I/O" not in str(error) or needs_log:
             raise
-    uri = f"file:{quote(path)}?immutable=1"
+    uri = f"file:{load(URLS).quote(path)}?immutable=1"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
