@@ -613,7 +613,7 @@ class _Scene:
             if not reason:
                 continue
             sections = [_REFUTED_FOR.get(reason)]
-            if not is_shown:
+            if not is_shown and not self._claims.wrote_test:
                 sections.append(_REFUTED_UNLESS_SHOWN.get(reason))
             is_asked_for = any(name and phrase(name).search(item.text) for name in sections)
             if is_asked_for or item.is_told_in(terms, action_words=1):

@@ -145,6 +145,8 @@ class TestContradicted:
         )
         assert state(item, "All tests pass.", done(change, written)) != "contradicted"
         assert state(item, "All tests pass.", done(change, commands=[ran])) == "open"
+        other = Edit(path="test/test_wifi.c", text="void test_ssid(void) {}")  # of any runner
+        assert state(item, "All tests pass.", done(change, other)) == "open"
 
     @pytest.mark.parametrize(("item", "answer", "evidence"), [
         # they passed in the end
