@@ -17,8 +17,9 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.calls.failure_kinds import kind_of_failure
 from lessons_kb.calls.failure_signs import CHANGES
-from lessons_kb.calls.parse_call import find_command, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.calls.parse_call import find_command, kind_of_tool, parse_call
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.mining.candidates import Candidate, find_candidates
 from lessons_kb.mining.commit_facts import CommitFacts

@@ -291,7 +291,7 @@ def _print_result(result: MiningResult, limit: int) -> None:
         say(f"{', '.join(parts)}: nothing that looks like a mistake")
         return
     width = terminal_width()
-    print("  #  SEEN  LAST        WHAT AND WHY")
+    print("  #  SEEN  LAST        WHAT, FILE AND SIGNS")
     for number, candidate in enumerate(result.candidates[:limit], 1):
         date = dt.datetime.fromtimestamp(candidate.at).date().isoformat() if candidate.at else ""
         title = clean_line(candidate.title)
