@@ -178,7 +178,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
             command.add_argument(
                 "--group",
-                choices=("development", "unseen"),
+                choices=("development", "unseen", "third"),
                 default="unseen",
                 help="of diet_files.toml",
             )

@@ -56,6 +56,8 @@ _AFTERWARDS = re.compile(
     r"\A(?:right\s+|immediately\s+)?(?:after|once|as\s+soon\s+as)\b", re.IGNORECASE
 )
 """Matches the time after an activity."""
+_BEFOREHAND = re.compile(r"\Abefore\b", re.IGNORECASE)
+"""Matches the time before an activity."""
 _ELSEWHERE = re.compile(
     r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
     r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
@@ -126,13 +128,16 @@ def read_clause(said: str, project: Project) -> Reading:
     """Read a condition. An event must be able to show each of its alternatives ("or …").
 
     The time after a command is no such condition, because the command may have run in an earlier
-    session or in another way.
+    session or in another way. Nor is the time before a pull request, because the work that a rule
+    demands then begins long before the command that opens it.
     """
     if holds_for_any_task(said):
         return Reading(why=ANY_TASK)
     prose = CODE.sub(" ", said)
     is_cut_off = prose.count("(") > prose.count(")")
     if is_cut_off or _STATE.search(prose) or _PROPERTY.search(prose):
+        return Reading(why=UNCONDITIONAL)
+    if _BEFOREHAND.match(said) and find_in_clause(said) is get_situation("pull requests"):
         return Reading(why=UNCONDITIONAL)
     reading = _read_alternatives(said, project)
     if reading.condition is not None and _AFTERWARDS.match(said) and not reading.condition.globs:
@@ -147,6 +152,9 @@ def _read_alternatives(said: str, project: Project) -> Reading:
         return whole
     conditions = [whole.condition]
     doing = _DOING.match(first)
+    beginning = _read_part(first, project).condition
+    if beginning is not None:
+        conditions.append(beginning)
     for part in others:
         alone = _read_part(part, project)
         behind = _read_part(f"{doing[0] if doing else ''}{part}", project)
@@ -155,7 +163,7 @@ def _read_alternatives(said: str, project: Project) -> Reading:
             conditions.append(condition)
         elif not _is_verb(part):
             return Reading(why=UNCONDITIONAL)
-    if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
+    if beginning is None and not _is_verb(_DOING.sub("", first)):
         return Reading(why=UNCONDITIONAL)
     return Reading(join_conditions(conditions))
 

@@ -37,6 +37,7 @@ from lessons_kb.diet.read_clause import (
 )
 from lessons_kb.diet.situations import (
     find_by_command,
+    find_by_heading,
     find_by_lead,
     find_by_topic,
     find_subject,
@@ -57,6 +58,8 @@ _TOPIC = re.compile(
     re.IGNORECASE,
 )
 """Matches a topic before the rule itself, such as "Dependencies: …"."""
+_LINK = re.compile(r"\A(?:\*\*)?\[[^\]\n]+\]\([^)\n]*\)")
+"""Matches a rule that begins with a link, which an agent looks up."""
 _CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL|NO)\b")
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
@@ -91,6 +94,21 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 """Matches what happens to a thing ("before commit is allowed"), as opposed to an activity."""
+_OF_ANY_CHANGE = re.compile(
+    r"\A(?:test|verify|review|check|validate|inspect)\s+(?:(?:all|the|your|any|every|each)\s+)*"
+    r"(?:changes?|work|code|everything)\b",
+    re.IGNORECASE,
+)
+"""Matches a demand about any change of the project."""
+_BEFORE_THE_END = re.compile(
+    r"\bbefore\s+(?:you\s+)?(?:commit|push|open|creat|submit|finish)\w*\b", re.IGNORECASE
+)
+_WHEN_RUN = re.compile(
+    r"\b(?:when|if|while)\s+(?:(?:they|it|these|you)\s+)?(?:(?:are|is)\s+)?"
+    r"(?:run|running|executed|executing)\b",
+    re.IGNORECASE,
+)
+"""Matches the run of files, which no edit of them shows."""
 _MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
 _TRAILING_PLACE = re.compile(
     r"\A(?:use|prefer|avoid|keep|mock|mirror|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
@@ -261,11 +279,17 @@ def _read_rule(
     If a whole list is one rule, no item can state a condition for the other items.
     """
     sentence = sentences[0].strip().rstrip(".!") if sentences else ""
-    lead = unmarked(rule.lead)
+    lead = "" if _LINK.match(text) else unmarked(rule.lead)
+    begin = _CONDITION.match(sentence)
+    main_clause = sentence[begin.end() :].lstrip() if begin else sentence
+    is_of_any_change = any(map(_OF_ANY_CHANGE.match, (main_clause, unmarked(text))))
+    if is_of_any_change and _BEFORE_THE_END.search(sentence):
+        yield Reading(why=ANY_TASK)
+        return
     if sentence and _LEAD_FORBIDS.fullmatch(lead):
         sentence = f"Never {sentence[:1].lower()}{sentence[1:]}"
     label = _read_label(text) if sentences else ""
-    for part in (f"{label}:" if label else "", sentence, rule.lead):
+    for part in (f"{label}:" if label else "", sentence, lead):
         for said in _find_conditions(unmarked(part)):
             yield _widen(read_clause(said, project), text, part, project)
     if not sentence:
@@ -283,8 +307,6 @@ def _read_rule(
     yield from _read_subject(text, sentence, others, project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
-    begin = _CONDITION.match(sentence)
-    main_clause = sentence[begin.end() :].lstrip() if begin else sentence
     trailing = _TRAILING.search(sentence)
     is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
     if trailing and is_demand and not _RESULT.match(trailing["said"]):
@@ -323,7 +345,9 @@ def _read_subject(
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
         found = pattern.match(sentence)
         if found and demand.search(_RELATIVE.sub(" ", prose)):
-            if _LIMITS_CONTENT.search(prose) or any(map(_CONDITION.match, further)):
+            if _LIMITS_CONTENT.search(prose) or _WHEN_RUN.search(prose):
+                return
+            if any(map(_CONDITION.match, further)):
                 return
             reading = read_places(found["said"], project)
             yield _widen(reading, text, sentence, project)
@@ -455,13 +479,13 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     ):
         return
     else:
-        reading = _read_heading_places(heading, text, project)
+        reading = _read_subject_of_heading(heading, text, project)
     if reading.condition is not None:
         yield reading.condition
 
 
-def _read_heading_places(heading: str, text: str, project: Project) -> Reading:
-    """Read the places in a heading, if the rule demands something."""
+def _read_subject_of_heading(heading: str, text: str, project: Project) -> Reading:
+    """Read the places or the kind of files that a heading names, if the rule demands something."""
     spans = [span.strip() for span in CODE.findall(heading)]
     spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
     demand = unmarked(CODE.sub("x", text))
@@ -470,6 +494,9 @@ def _read_heading_places(heading: str, text: str, project: Project) -> Reading:
         return Reading(why=UNCONDITIONAL)
     if not is_demand or not all(is_named_place(span, project) for span in spans):
         return Reading(why=UNCONDITIONAL)
+    situation = find_by_heading(heading)
+    if situation is not None:
+        return read_situation(heading, situation, project)
     return read_places(" ".join(f"`{span}`" for span in spans), project)
 
 

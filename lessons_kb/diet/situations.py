@@ -54,6 +54,11 @@ _FORM_OF_THEM = re.compile(
     re.IGNORECASE,
 )
 
+_HEADING = (
+    r"(?:(?:writing|editing)\s+)?(?:{})(?:\s+(?:code|files?))?(?:\s+(?:code|coding))?"
+    r"(?:\s+(?:style|standards?|guidelines?|conventions?|rules?|best\s+practices|guide))?"
+)
+"""Matches a heading that names a kind of files, such as "TypeScript" or "Python code style"."""
 _PARTS = r"(?:titles?|descriptions?|bod(?:y|ies)|subjects?|messages?|names?|templates?)"
 _IS_UPKEEP = re.compile(
     r"\A(?:write|make)\b|"
@@ -86,6 +91,8 @@ class Situation(NamedTuple):
     """Matches words that do not show whether the files of the things change ("for tests")."""
     lead: re.Pattern[str] | None
     """Matches the line above a list of demands about the activity."""
+    heading: re.Pattern[str] | None
+    """Matches a heading that names a kind of files."""
     globs: tuple[str, ...]
     pattern: str
     samples: tuple[str, ...]
@@ -113,7 +120,8 @@ def read_situations() -> tuple[Situation, ...]:
             doing.append(rf"\A(?:for|in)\s+(?:[\w-]+\s+){{1,4}}in\s+(?:[\w-]+\s+)?{noun}")
             if "doing" not in row:
                 doing.append(rf"{_CHANGES}{noun}")
-        if things and name[0].isupper():  # a language, which needs no noun after a verb
+        is_kind_of_files = name[0].isupper()
+        if things and is_kind_of_files:  # a language, which needs no noun after a verb
             doing += [rf"{_WRITE_LANGUAGE}{re.escape(name)}\b", rf"\Ain\s+{re.escape(name)}\Z"]
         situations.append(
             Situation(
@@ -123,6 +131,9 @@ def read_situations() -> tuple[Situation, ...]:
                 demand=_compile(texts[name].get("demand", "")),
                 undecided=_compile(texts[name].get("undecided", "")),
                 lead=_compile(texts[name].get("lead", "")),
+                heading=_compile(
+                    _HEADING.format(f"{re.escape(name)}|{things}") if is_kind_of_files else ""
+                ),
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
                 samples=tuple(row.get("samples", ())),
@@ -154,6 +165,14 @@ def find_by_lead(lead: str) -> Situation | None:
     """Return the situation that the line above a list names, as in "Commit guidelines:"."""
     for situation in read_situations():
         if situation.lead is not None and situation.lead.fullmatch(lead.strip(" :")):
+            return situation
+    return None
+
+
+def find_by_heading(heading: str) -> Situation | None:
+    """Return the situation whose kind of files a heading names, as in "Markdown files"."""
+    for situation in read_situations():
+        if situation.heading is not None and situation.heading.fullmatch(heading.strip(" :")):
             return situation
     return None
 

@@ -59,7 +59,8 @@ def read(text, **how):
         ("When adding code in `docs/` or `src/ui/`, sign it", "path", ("docs/**", "src/ui/**")),
         ("When committing, name the package", "command", "commit"),
         ("Name the package before pushing", "command", "push"),
-        ("Before opening a pull request, run the checks", "command", "pr"),
+        ("When opening a pull request, run the checks", "command", "pr"),
+        ("Before committing or opening a PR, run the checks", "command", "commit"),
         ("Before running `npm publish`, bump the version", "command", "npm"),
         ("When writing tests, use the fixtures", "path", ("**/*.test.*", "**/tests/**")),
         ("When writing tests use the fixtures", "path", ("**/*.test.*",)),
@@ -291,6 +292,13 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "`src/pay.ts`: the entry point. Keep it small",
         "**`src/pay.ts`**: the entry point. Keep this file as small as possible",
         "`*.Designer.cs` files must match `*.resx`. If you change texts, change both",
+        "Tests in `tests/` require a display when run in a container",
+        "Tests in `tests/` need a network if they are executed",
+        "Test changes thoroughly before committing",
+        "**Test changes thoroughly** before committing",
+        "Before opening a pull request, run the checks",
+        "Run the checks before you submit a PR",
+        "Before committing, verify your work",
     ],
 )
 def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
@@ -314,6 +322,13 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
         ("`billing/` and other `bill_*` packages", "Keep amounts in cents", ()),
         ("Writing tests", "Use the fixtures", ()),
         ("The `billing/` package", "Keep it small and simple", ()),
+        ("SQL conventions", "Prefer joins to nested queries", ("**/*.sql",)),
+        ("Writing SQL", "Prefer joins to nested queries", ("**/*.sql",)),
+        ("SQL", "Prefer joins to nested queries", ("**/*.sql",)),
+        ("Markdown files", "Code blocks should name their language", ("**/*.md",)),
+        ("SQL", "The store has two schemas", ()),
+        ("SQL", "Run `npm run sql` to check", ()),
+        ("SQL injection", "Prefer joins to nested queries", ()),
     ],
 )
 def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rule, globs):
@@ -341,6 +356,9 @@ def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rul
         ("Never:", "Answer in French", ""),
         ("Run the checks when you change:", "the way in which amounts are rounded", ""),
         ("Git:", "Answer in English", ""),
+        ("For user documentation, see:", "[The guide](docs/a.md) - how to pay", ""),
+        ("For user documentation:", "[The guide](docs/a.md): check it for what users know", ""),
+        ("For user documentation:", "Keep the sentences short", "docs/**"),
     ],
 )
 def test_the_line_above_a_list_completes_its_rules(lead, rule, mechanism):
@@ -351,6 +369,16 @@ def test_the_line_above_a_list_completes_its_rules(lead, rule, mechanism):
         assert mechanism in " ".join((*condition.globs, condition.pattern))
     else:
         assert condition is None
+
+
+@pytest.mark.parametrize("first", ["creating a branch", "opening a PR"])
+def test_each_alternative_of_a_condition_counts_in_any_order(first):
+    others = {"creating a branch", "opening a PR"} - {first}
+    (rule,) = read(f"- When {first} or {others.pop()}, name the ticket\n").rules
+    condition, _reason = find_condition(rule, Project(files=FILES))
+    assert condition is not None
+    assert "checkout" in condition.pattern
+    assert "gh" in condition.pattern
 
 
 def test_a_rule_about_branches_moves(tmp_path):
