@@ -106,7 +106,7 @@ WEIGHTS = {
     "noise": Weight(-1.5, "set: by definition not a fix; too few examples to fit"),
     "trivial": Weight(-0.9, "fitted: 8 % of mistakes, 14 % of all"),
     "vague": Weight(-1.0, "set: no example in the labelled commits; such a card has no subject"),
-    "contrast": Weight(0.8, "fitted: 28 % of mistakes, 11 % of others; also of authors' lessons"),
+    "contrast": Weight(0.8, "not fitted: 28 % of mistakes, 11 % of others"),
     "reverts": Weight(1.0, "set: no example in the labelled commits; somebody took a change back"),
     "explained": Weight(1.0, "fitted: 56 % of mistakes, 28 % of all"),
     "failed": Weight(0.5, "fitted: 17 % of mistakes, 9 % of all"),
