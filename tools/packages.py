@@ -79,7 +79,11 @@ def build_packages() -> dict[str, str]:
         },
         f"{claude}/.claude-plugin/plugin.json": {**facts, "displayName": "Lessons"},
         f"{claude}/.mcp.json": {"mcpServers": {NAME: {"type": "stdio", **server}}},
-        f"{claude}/hooks/hooks.json": {"description": HOOKS, "hooks": plugin_hooks("claude-code")},
+        f"{claude}/hooks/hooks.json": {
+            "description": HOOKS,
+            "modules": ["./lessons.ts"],
+            "hooks": plugin_hooks("claude-code", unless=f"[ -s {MODULE_MARK} ]"),
+        },
         ".agents/plugins/marketplace.json": {
             "name": MARKET,
             "interface": {"displayName": "lessons_kb"},
@@ -181,6 +185,7 @@ def build_packages() -> dict[str, str]:
     for agent in (*COMMANDS, "copilot-cli", "antigravity"):
         files |= {f"{PLUGINS}/{agent}/{path}": text for path, text in plugin_commands(agent)}
         files[f"{PLUGINS}/{agent}/README.md"] = plugin_readme(agent)
+    files[f"{claude}/hooks/lessons.ts"] = (ROOT / MODULE).read_text("utf-8")
     files["Formula/lessons-kb.rb"] = formula()
     files |= shell_files() | {f"{EDITOR}/snippets.json": editor_snippets()}
     published = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"][PACKAGE][
@@ -224,8 +229,17 @@ START_SERVER = (
 """The installed command; 127: there is none, 2: it lacks the extra."""
 
 
-def plugin_hooks(agent: str) -> dict[str, Any]:
-    """Return the hooks of an agent, which run the installed command, else one fetched with uv."""
+MODULE = "templates/claude-code/lessons.ts"
+"""The module of the plugin for Claude Code, which the plugin's folder needs as a copy."""
+MODULE_MARK = '"$CLAUDE_PLUGIN_DATA/module-$CLAUDE_CODE_SESSION_ID-$CLAUDE_PID"'
+"""The file with which the module of the plugin tells the hooks that it answers the events."""
+
+
+def plugin_hooks(agent: str, *, unless: str = "") -> dict[str, Any]:
+    """Return the hooks of an agent, which run the installed command, else one fetched with uv.
+
+    ``unless`` is a shell command. If it succeeds, the hook ends at once.
+    """
     row = AGENTS[agent]
     hooks = build_hooks(agent, "lessons-hook", via="command")
     installed = f"lessons-hook {agent}"
@@ -238,7 +252,8 @@ def plugin_hooks(agent: str) -> dict[str, Any]:
         told = f"echo {row.silence}" if row.silence else "exit 0"
         if first and row.begins:
             told = f"echo '{row.show_line(MISSING)}'"
-        line = f"{installed} || {known} || {fetched} || {told}"
+        first_way = f"{unless} || {installed}" if unless else installed
+        line = f"{first_way} || {known} || {fetched} || {told}"
         for handler in groups[0].get("hooks", groups):
             handler.pop("args", None)
             for key, value in handler.items():

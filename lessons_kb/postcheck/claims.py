@@ -60,6 +60,8 @@ class Claims:
         self._untested = failed if runs else NO_TEST_RUN
         """The member of REASONS that refutes a claim that tests passed, or "" if there is none."""
         self._reasons: dict[str, str] = {}
+        self.wrote_test = any(map(_is_test_edit, evidence.edits))
+        """Whether an edit looks like one of a test."""
 
     def refute(self, sentence: str) -> str:
         """Return the member of REASONS that refutes an affirmative sentence, or "" if it may be
@@ -116,7 +118,7 @@ class Claims:
             names = _named_files(sentence)
             if names and not any(map(self._mentions_file, names)):
                 yield NOT_CHANGED
-        if phrase("wrote a test").search(low) and not any(map(_is_test_edit, edits)):
+        if phrase("wrote a test").search(low) and not self.wrote_test:
             yield NO_TEST_WRITTEN
         if phrase("I changed").search(low):
             terms = frozenset(analyze(sentence))
@@ -263,6 +265,12 @@ class Denial:
     """All index terms of the clause."""
     topic: frozenset[str]
     """The terms of the denied thing, without those of the denial itself."""
+
+    @property
+    def is_about_tests(self) -> bool:
+        """Whether tests in general were left out or put off, as in "I left the tests for later"."""
+        is_left = self.kind in (LEFT, PUT_OFF)
+        return is_left and "test" in self.topic <= terms_of_phrases("words of tests")
 
 
 def find_denials(

@@ -26,6 +26,8 @@ if there are too many connections, if files of the package were replaced, if the
 a brain has unusable settings or does not allow the daemon. The client may decline by leaving, so
 that ``BEGUN`` cannot be sent. In both cases the client answers in a new process. ``AGAIN_VARIABLE``
 tells that process that a daemon may have recorded the event although the agent got no answer.
+
+A module that runs inside an agent sends its events over HTTP instead (``http_door``).
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import import_module
@@ -47,6 +50,7 @@ from pathlib import Path
 import lessons_kb
 from lessons_kb import hook_client
 from lessons_kb.agents.install.launcher import refresh_launcher
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.errors import ConfigError, LessonsError
 from lessons_kb.library import Library
@@ -61,6 +65,7 @@ from lessons_kb.service.daemon_client import (
     write_record,
 )
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.service.http_door import is_http, read_request, write_answer
 from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.session.dispatch import HANDLERS
 from lessons_kb.store.error_log import log_trouble
@@ -200,9 +205,11 @@ class _Daemon:
     def _converse(self, connection: socket.socket) -> None:
         try:
             with connection:
-                answer = self._answer(connection)
-                if answer is not None:
-                    connection.sendall(hook_client.pack(*answer, b"whole"))
+                connection.settimeout(hook_client.PATIENCE_SECONDS)
+                if is_http(connection):
+                    self._answer_module(connection)
+                else:
+                    self._answer_client(connection)
             self._look_again()
         except OSError:
             pass  # the client left
@@ -212,9 +219,14 @@ class _Daemon:
         finally:
             self._waiting.release()
 
-    def _answer(self, connection: socket.socket) -> list[bytes] | None:
+    def _answer_client(self, connection: socket.socket) -> None:
+        """Answer a hook's client, or close the connection if the client must answer by itself."""
+        answer = self._read_and_answer(connection)
+        if answer is not None:
+            connection.sendall(hook_client.pack(*answer, b"whole"))
+
+    def _read_and_answer(self, connection: socket.socket) -> list[bytes] | None:
         """Return the output of the client, or None if the client must answer by itself."""
-        connection.settimeout(hook_client.PATIENCE_SECONDS)
         parts = iter(partial(connection.recv, 1 << 18), b"")
         fields = hook_client.unpack(b"".join(parts))
         if len(fields) < 3 or fields[0] != self._who:  # noqa: PLR2004
@@ -226,13 +238,8 @@ class _Daemon:
         if asked == STOP:
             self._leave()
             return [b"{}", b""]
-        if self._is_outdated():
-            self._leave()
-            return None
         cwd = os.fsdecode(fields[3])
-        event = fields[4]
         environment = dict(os.fsdecode(field).split("=", 1) for field in fields[5:])
-
         begun = False
 
         def begin() -> None:
@@ -247,6 +254,44 @@ class _Daemon:
             except OSError:  # the client has left, and answers by itself
                 raise _Declined from None
             begun = True
+
+        return self._answer_event(os.fsdecode(asked), fields[4], environment, cwd, begin)
+
+    def _answer_module(self, connection: socket.socket) -> None:
+        """Answer a module of an agent, which sends its events over HTTP."""
+        until = time.monotonic() + hook_client.PATIENCE_SECONDS
+        request = read_request(connection)
+        begun = False
+
+        def begin() -> None:
+            """Decline, before anything is recorded, if it is too late for an answer in time."""
+            nonlocal begun
+            if not begun and time.monotonic() > until:
+                raise _Declined
+            begun = True
+
+        answer = None
+        if request is not None and request.agent in AGENTS:
+            answer = self._answer_event(
+                request.agent, request.event, request.environment, request.cwd, begin
+            )
+        write_answer(connection, answer[0] if answer else None)
+
+    def _answer_event(
+        self,
+        agent: str,
+        event: bytes | str,
+        environment: Mapping[str, str],
+        cwd: str,
+        begin: Callable[[], None],
+    ) -> list[bytes] | None:
+        """Return the output for an event and the line for its log, or None to decline.
+
+        ``begin`` is called before anything is recorded, and may be called more than once.
+        """
+        if self._is_outdated():
+            self._leave()
+            return None
 
         @cache
         def look(directory: str) -> Discovery:
@@ -270,9 +315,7 @@ class _Daemon:
             return brains
 
         try:
-            output, line = answer_event(
-                os.fsdecode(asked), event, environment, cwd=cwd, look=look, find=find
-            )
+            output, line = answer_event(agent, event, environment, cwd=cwd, look=look, find=find)
         except _Declined:
             return None
         self._answered += 1
