@@ -22,6 +22,7 @@ from lessons_kb.session.turn_lessons import (
     read_limits,
     tell_after,
 )
+from lessons_kb.store.journal import AT_CALL
 from lessons_kb.values import replace
 
 _STOP_LINE = "Repeated errors persisted — asked the agent to stop and report."
@@ -46,7 +47,7 @@ def answer(hook: Hook) -> Answer:
     wrote = _find_written(hook, calls)
     calls_with_lines = [_with_lines(call, wrote) for call in calls]
     events = [*missed.events, *as_seen(calls_with_lines, event.part)]
-    late = _find_late(hook, ended)
+    late = _find_late(hook, ended) if event.gives_at(AT_CALL) else []
     missed_calls = [missed_event for missed_event, *_ in missed.events]
     opened = find_opened(hook, [*missed_calls, *calls])
     limits = read_limits(brains) if late else None  # invalid settings must not lose the event
@@ -54,6 +55,8 @@ def answer(hook: Hook) -> Answer:
     with hook.transaction() as state:
         missed.note(state)
         signals = journal_events(hook, state, events)
+        if event.moment:
+            signals = []  # the arms differ in the moment of the lesson alone
         escalations = [signal for signal in signals if signal.level == "escalate"]
         if is_done:
             state.stopping = None

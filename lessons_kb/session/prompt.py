@@ -24,6 +24,7 @@ from lessons_kb.ledger.session_memory import (
     SessionMemory,
 )
 from lessons_kb.model import SERVED, Event, Hit, Preflight
+from lessons_kb.on_demand import PACK_ALL, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.event_types import NOTHING, Answer
@@ -31,7 +32,7 @@ from lessons_kb.session.record_event import Missed, journal_events, read_missed
 from lessons_kb.session.state import Hook
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.journal import redact_event, redact_record
+from lessons_kb.store.journal import AT_PROMPT, redact_event, redact_record
 from lessons_kb.store.locations import state_home, user_settings_path
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.paths import show_path
@@ -64,7 +65,10 @@ def answer(hook: Hook) -> Answer:
     except (StorageError, ConfigError) as error:
         return _answer_from_server(hook, prompt, missed, server, error)
     settings = brains.members[0].settings
-    content = _find_content(hook, brains, settings, server)
+    if hook.event.moment:
+        content = _find_trial_content(hook)
+    else:
+        content = _find_content(hook, brains, settings, server)
     delivered = _deliver(hook, prompt, missed, brains, content, server)
     if delivered is None:
         return NOTHING
@@ -135,6 +139,14 @@ def _find_content(
     titles = find_titles(hook, brains) if needs_titles and can.lasting else ""
     draft_line = _describe_draft(hook) if hook.state.drafts else ""
     return _Content(block=block, homes=homes, titles=titles, draft_line=draft_line)
+
+
+def _find_trial_content(hook: Hook) -> _Content:
+    """Return the texts for a prompt in a trial of moments: all cards, or nothing."""
+    if hook.event.moment != AT_PROMPT:
+        return _Content(block=Preflight(text=""), homes={}, titles="", draft_line="")
+    all_cards = load(PACK_ALL).pack_all(hook)
+    return _Content(block=all_cards.block, homes=all_cards.homes, titles="", draft_line="")
 
 
 def _deliver(
