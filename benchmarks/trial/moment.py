@@ -159,6 +159,7 @@ def _write_run(place: Place, tool: str, task: MomentTask, arm: str) -> None:
     folders.clear_place(place)
     Path(f"{place.state}{propose.PACKED}").unlink(missing_ok=True)
     setup = folders.make_setup(place, hooks=True)
+    setup["environment"]["LESSONS_SEMANTIC"] = "0"  # nothing is searched
     moment_tasks.copy_files(task, place.folder)
     _open_project(place, task, setup["environment"])
     token = secrets.token_hex(16)
