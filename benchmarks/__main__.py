@@ -148,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
             command.add_argument("--fit", action="store_true", help="fit the weights of commits")
+            command.add_argument("--cost", action="store_true", help="only the processor time")
             command.add_argument("--sessions", metavar="FOLDER", help="with SpecStory exports")
             command.add_argument(
                 "--judged", metavar="FILE", help="lines `yes REGEX` or `no REGEX` over a find"

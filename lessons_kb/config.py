@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb.errors import ConfigError
 from lessons_kb.model import KINDS, as_data
-from lessons_kb.on_demand import FIND_SIMILAR, load
+from lessons_kb.on_demand import FIND_SIMILAR, READ_TOML, load
 from lessons_kb.values import field, frozen, is_value, list_defaults
 
 KNOWN_FOLDERS: Mapping[str, str] = {
@@ -265,9 +264,10 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
     ``name:line``. Raises ConfigError, which names the line and, for an unknown key, the nearest
     valid key.
     """
+    toml = load(READ_TOML)
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = toml.loads(text)
+    except (toml.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{name}: {error}; fix or remove the line") from None
     lines = _find_lines(text)
 

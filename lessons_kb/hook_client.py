@@ -1,12 +1,13 @@
 """``lessons-hook AGENT``: send one event to the daemon, print its answer, and exit with 0.
 
-If the daemon does not answer, a new Python process answers with the same code. The protocol is
+If the daemon does not answer, a child process answers with the same code. The protocol is
 described in service/daemon.py. That process may need more time than the agent allows. At the
 deadline, the client prints the decision of the second stage (``hook_gates``) about the gates, and
 exits. The other process continues, and its answer arrives with the session's next event. With the
 argument ``strict``, the exit status is 1 if no gate decided about the event.
 The launcher imports this file under ``python -I -S``, so this file imports only built-in modules
-and ``_socket``.
+and ``_socket``. The child process continues in the interpreter of the launcher, since the start of
+another interpreter would take as long as a tenth of its work.
 """
 
 import sys
@@ -31,6 +32,7 @@ STRICT = "strict"  # the argument that refuses a call if no gate can decide abou
 STRICT_VARIABLE = b"LESSONS_HOOK_STRICT"  # the same, for the process that computes the answer
 UNASKED_LINE = "Lessons: the gate for this file cannot be asked, and its card has `gate: strict`"
 UNASKED = 1  # exit status; the handler in the settings makes it a refusal
+FALLBACK = "lessons_kb.service.fallback"  # the module that answers without a daemon
 PACKED = "packed"  # the argument with which the other process sends its answer to a client
 HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # sent to it when the client ends
 LATE_MARK = "late: "  # prefix of the line in the hook log that counts a late event
@@ -304,7 +306,10 @@ class Client:
                 nothing = posix.open("/dev/null", posix.O_RDWR)
                 posix.dup2(source, 0)
                 posix.dup2(other.fileno(), 1)
-                posix.dup2(nothing, 2)  # the other descriptors close when the program starts
+                posix.dup2(nothing, 2)
+                for file in (source, nothing, mine.fileno(), other.fileno()):
+                    if file > 2:  # noqa: PLR2004 (a standard stream that the agent had closed)
+                        _close(file)
                 changed = {
                     DEADLINE_VARIABLE: b"%.3f" % max(self.left, 0.1),
                     AGAIN_VARIABLE: self.again,
@@ -312,14 +317,30 @@ class Client:
                 }
                 if self.is_strict:
                     changed[STRICT_VARIABLE] = b"1"
-                module = ("-I", "-m", "lessons_kb.service.fallback")
-                command = (sys.executable, *module, self.agent, PACKED)
-                posix.execve(sys.executable, command, {**self.variables, **changed})
+                self._answer_event(changed)
             finally:
                 posix._exit(0)  # noqa: SLF001 (a public function despite its name)
         posix.close(source)
         other.close()
         self.channel = mine
+
+    def _answer_event(self, changed: dict[bytes, bytes]) -> None:
+        """Answer the event on standard input in this process, with some variables changed.
+
+        The launcher may belong to another Python than the one that has our packages now. That
+        Python is then started.
+        """
+        import os
+        from importlib import import_module
+
+        if os.path.realpath(sys.executable) != os.path.realpath(sys.orig_argv[0]):
+            command = (sys.executable, "-I", "-m", FALLBACK, self.agent, PACKED)
+            posix.execve(sys.executable, command, {**self.variables, **changed})
+        os.environb.update(changed)
+        sys.argv = [sys.argv[0], self.agent, PACKED]
+        if sys.flags.no_site:
+            _find_packages(os.path.dirname(os.path.dirname(sys.executable)))
+        import_module(FALLBACK).main()
 
     def _look_at_gates(self) -> None:
         """Let the second stage decide once about a call that is about to be made."""
@@ -432,9 +453,20 @@ def main() -> None:
     if sys.platform == "win32":  # no Unix sockets
         import nt
 
-        command = [sys.executable, "-I", "-m", "lessons_kb.service.fallback", agent]
+        command = [sys.executable, "-I", "-m", FALLBACK, agent]
         sys.exit(nt.spawnv(nt.P_WAIT, sys.executable, command))
     Client(agent, posix.environ, strict=STRICT in sys.argv[2:]).answer()
+
+
+def _find_packages(prefix: str) -> None:
+    """Add the packages of the virtual environment at ``prefix``, if it is one, to the path."""
+    import site
+
+    folder = __file__.rpartition("/")[0]  # our modules must not shadow those of Python
+    sys.path[:] = [place for place in sys.path if place != folder]
+    if "pyvenv.cfg" in posix.listdir(prefix):
+        sys.prefix = sys.exec_prefix = prefix
+    site.main()
 
 
 def _decide_nothing() -> tuple[bytes, bytes, bytes] | None:

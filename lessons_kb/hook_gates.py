@@ -38,6 +38,11 @@ ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
 NOT_CHECKED = "Lessons: not checked before this call, the machine is busy: {}"
 NOT_READ = "Lessons: not checked before this call, its event did not arrive whole in time"
 LATE_LINE = "Lessons came late: the machine is busy."
+PROGRAM_SUFFIXES = (
+    *(".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd", ".exe", ".py", ".pyz"),
+    *(".rb", ".pl", ".php", ".lua", ".js", ".mjs", ".cjs", ".ts"),
+)
+"""The ends of the names of files that can be run. A file without an extension can be run, too."""
 
 ASK, ONCE, STRICT = "ask", "once", "strict"
 EDIT_KINDS = ("edit", "create", "remove")
@@ -55,13 +60,14 @@ REASON_MARK, LINE_MARK = "@REASON@", "@LINE@"
 _PATCH_HEADERS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 _READERS = ("cat", "less", "head", "tail", "grep", "rg", "ls", "wc", "diff", "stat", "file")
 _WRAPPERS = ("sudo", "env", "nice", "time", "nohup", "xargs", "timeout", "bash", "sh", "zsh")
-_NOT_PLAIN = re.compile(r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]")
-_WIDE = re.compile(r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)")
+# Compiled on first use, because few events have a call that a card may hold back.
+_NOT_PLAIN = r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]"
+_WIDE = r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)"
 """A word of a command that may expand to any file name."""
-_QUOTES = re.compile(r"[\\'\"]")
-_SEPARATORS = re.compile(r"[\s;&|<>()]+")
-_MAGIC = re.compile(r"[*?\[{$`~]")
-_HINT = re.compile(r"\(\?#([^)]*)\)")
+_QUOTES = r"[\\'\"]"
+_SEPARATORS = r"[\s;&|<>()]+"
+_MAGIC = r"[*?\[{$`~]"
+_HINT = r"\(\?#([^)]*)\)"
 _BAD_DATA = (KeyError, TypeError, ValueError, AttributeError, IndexError, re.error)
 """The errors that a foreign or truncated gate file causes."""
 _CARD_SUFFIXES = (".md", ".markdown")
@@ -450,13 +456,22 @@ def _write_reason(refusing: Sequence[Concern], directory: str) -> str:
         files |= dict.fromkeys(filter(None, concern.files))
     more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
     names = ", ".join(_visible(file) for file in list(files)[:MAX_NAMED])
-    action = f"{names}{more} is changed or run" if files else "this command is run"
+    action = f"{names}{more} {name_act(files)}" if files else "this command is run"
     lessons = []
     for concern in refusing[:MAX_NAMED]:
         path = os.path.join(concern.brain["root"], concern.card["id"])
         place = os.path.relpath(path, directory)
         lessons.append(f"“{concern.card['title']}” ({_visible(place)})")
     return f"before {action}: {'; '.join(dict.fromkeys(lessons))}."
+
+
+def name_act(files: Iterable[str]) -> str:
+    """Return the words for the calls that a gate on these files is about."""
+    for file in files:
+        name = file.replace("\\", "/").rpartition("/")[2]
+        if "." not in name.lstrip(".") or name.lower().endswith(PROGRAM_SUFFIXES):
+            return "is changed or run"
+    return "is changed"
 
 
 def _write_lesson(card: Mapping[str, Any]) -> str:
@@ -577,7 +592,7 @@ def _find_brains(
     named = environment.get("LESSONS_BRAIN", "").split(os.pathsep)
     brains = []
     for name in sorted(os.listdir(os.path.join(home, "gates"))):
-        if not _GATE_NAME.fullmatch(name):
+        if not re.fullmatch(_GATE_NAME, name):
             continue
         brain = read_gates(os.path.join(home, "gates", name))
         root = brain["root"]
@@ -604,7 +619,7 @@ def _is_due(card: Mapping[str, Any], project: str | None) -> bool:
     return card["project"] in (None, project) and not is_stale
 
 
-_GATE_NAME = re.compile(r"[0-9a-f]{16}\.json")
+_GATE_NAME = r"[0-9a-f]{16}\.json"
 _UNREADABLE = {
     "root": "", "marked": False, "own": False, "project": None, "whole": False,
     "readable": False, "has_new": False, "cards": (),
@@ -883,19 +898,19 @@ def _may_touch(command: str, card: Mapping[str, Any], scope: str, directory: str
     globs = card["globs"]
     if not globs or _only_reads(command):
         return False
-    hints = [hint[1] for source, _include in globs if (hint := _HINT.match(source))]
+    hints = [hint[1] for source, _include in globs if (hint := re.match(_HINT, source))]
     if len(hints) < len(globs) or any(hint in command for hint in hints):
         return True
-    unquoted = _QUOTES.sub("", command)
-    if any(hint in unquoted for hint in hints) or _WIDE.search(unquoted):
+    unquoted = re.sub(_QUOTES, "", command)
+    if any(hint in unquoted for hint in hints) or re.search(_WIDE, unquoted):
         return True
-    words = [word for word in _SEPARATORS.split(unquoted) if word]
+    words = [word for word in re.split(_SEPARATORS, unquoted) if word]
     return any(_may_be_above(word, card, scope, directory) for word in words)
 
 
 def _only_reads(command: str) -> bool:
     words = command.split()
-    return not _NOT_PLAIN.search(command) and bool(words) and words[0] in _READERS
+    return not re.search(_NOT_PLAIN, command) and bool(words) and words[0] in _READERS
 
 
 def _may_be_above(word: str, card: Mapping[str, Any], scope: str, directory: str) -> bool:
@@ -904,7 +919,7 @@ def _may_be_above(word: str, card: Mapping[str, Any], scope: str, directory: str
     Only the name of the folder is compared, since the command may have changed its directory.
     """
     names = [*card["folders"], *scope.split("/")]
-    magic = _MAGIC.search(word)
+    magic = re.search(_MAGIC, word)
     if magic:
         beginning = word[: magic.start()].rpartition("/")[2]
         is_named = any(name.startswith(beginning) for name in names)
@@ -930,7 +945,7 @@ def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
 
 def _find_hint(source: str) -> str:
     """Return a text that every path matching a compiled glob contains; "" if there is none."""
-    hint = _HINT.match(source)
+    hint = re.match(_HINT, source)
     return hint[1] if hint else ""
 
 
@@ -961,8 +976,8 @@ def _look_in_command(
     pattern: Mapping[str, Any], call: Call, _brain: Mapping[str, Any], _scope: str
 ) -> tuple[tuple[str, ...], bool]:
     words = call.command.split()
-    is_plain = not _NOT_PLAIN.search(call.command) and words and words[0] not in _WRAPPERS
-    unquoted = _QUOTES.sub("", call.command)
+    is_plain = not re.search(_NOT_PLAIN, call.command) and words and words[0] not in _WRAPPERS
+    unquoted = re.sub(_QUOTES, "", call.command)
     named = any(word in unquoted for word in pattern["words"]) or not pattern["words"]
     if pattern["kind"] != "command":
         is_document = "<<" in call.command

@@ -82,7 +82,7 @@ class Library(Brains):
         fresh: bool = True,
         asked_by: str = "",
     ) -> list[Hit]:
-        """Return the best hits for ``text``, best first, including those that failed the gate.
+        """Return the best hits for ``text``, best first, including those below the threshold.
 
         ``fresh`` refreshes the indexes first; otherwise the last commit is searched. The lessons
         withheld from the session ``asked_by`` (by default that of this process) are left out.

@@ -29,7 +29,7 @@ from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
 """A mapping from the state of a checklist item to its mark; problems come first."""
-_MAX_REFUTED, _MAX_OPEN = 3, 2
+_MAX_REFUTED, _MAX_OPEN, _MAX_TERMS = 3, 2, 5
 """Maximum number of items that one line names."""
 _MAX_QUOTE = 80
 """Maximum length of an item or a quote in a line, in characters."""
@@ -137,9 +137,10 @@ def _describe_item(item: CheckedItem, words: Mapping[str, str]) -> list[str]:
     lines = [f"  {mark} {name}: {clean_line(item.item)} ({clean_line(item.card.id)})"]
     quote = clean_line(item.quote)
     if item.state == OPEN and item.terms:
-        terms = ", ".join(clean_line(term) for term in item.terms)
-        lines.append(f"    {words['not seen'].format(terms=terms)}")
-    if item.state == OPEN and quote:
+        terms = ", ".join(clean_line(term) for term in item.terms[:_MAX_TERMS])
+        more = ", …" if item.terms[_MAX_TERMS:] else ""
+        lines.append(f"    {words['not seen'].format(terms=terms + more)}")
+    if item.state == OPEN and quote and not _is_touched(item):
         lines.append(f"    {words['nearest'].format(sentence=quote)}")
     elif quote and item.where == ANSWER:
         lines.append(f"    “{quote}”")
@@ -150,6 +151,11 @@ def _describe_item(item: CheckedItem, words: Mapping[str, str]) -> list[str]:
     return lines
 
 
+def _is_touched(item: CheckedItem) -> bool:
+    """Return whether an edit contains an identifier of an open item, which may have been done."""
+    return item.state == OPEN and item.where not in ("", ANSWER)
+
+
 def check_line(check: Check, language: str = "en") -> str:
     """Return the post-check as one line for an agent's user; "" if every item is shown.
 
@@ -158,7 +164,7 @@ def check_line(check: Check, language: str = "en") -> str:
     """
     words = WORDS[language]
     refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
-    unseen = [item for item in check.items if item.state == OPEN]
+    unseen = [item for item in check.items if item.state == OPEN and not _is_touched(item)]
     named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else list(check.ignored)
     unseen = [item for item in unseen if item not in named]
     pieces = 2 * len(refuted[:_MAX_REFUTED]) + len(named)
@@ -223,6 +229,8 @@ def check_data(check: Check) -> dict[str, Any]:
 def checked_message(item: CheckedItem) -> str:
     """Return one line about a checked item, for an annotation."""
     name = f"{defang_line(item.item)} ({defang_line(item.card.title)})"
+    if _is_touched(item):
+        return f"Open: {name}: {_shorten(item.quote)}"
     if item.state == OPEN:
         return f"Not seen in this change: {name}"
     reason = f" ({_because(item, WORDS['en'])})" if item.reason else ""

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_FEW = 8
+_FEW = 200
 """The number of values of a class after which its ``__init__`` is compiled.
 
 Until then, values are filled field by field.

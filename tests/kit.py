@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 import lessons_kb
 from lessons_kb.brain.make_brain import make_brain, trust_brain
-from lessons_kb.model import Occasion
+from lessons_kb.cards.conflicts import Conflict
+from lessons_kb.collection.contradictions import Verdicts
+from lessons_kb.model import Card, Occasion
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.store.error_log import read_troubles
@@ -203,6 +205,16 @@ def answer(agent, event, environment=None, **how):
     said = Said(read_output(output))
     said.log = log
     return said
+
+
+def oppose(root, first, second):
+    """Store that an agent called two cards opposed, each given by its title and its only item."""
+    cards = [
+        Card(id=f"lessons/{number}.md", kind="lesson", title=title, checklist=(item,))
+        for number, (title, item) in enumerate((first, second))
+    ]
+    conflict = Conflict(*cards, demand=first[1], opposed=second[1], is_judged=True)
+    Verdicts(str(root)).add([conflict], [])
 
 
 def occasions(card="lessons/a.md", **arms):

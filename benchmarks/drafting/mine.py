@@ -1,4 +1,4 @@
-"""What `lessons mine` finds in histories whose authors wrote lessons beside them, and how fast.
+"""What `lessons mine` finds in histories whose authors wrote lessons beside them.
 
 Each folder is a clone with lessons in ``docs/solutions``. A lesson is linked to its fix: the commit
 that added it if that changes code the text names, else the commit from ten days before to three
@@ -9,7 +9,13 @@ where nothing is taken out, the commits among the first ten that led to a lesson
 
 A clone without ``docs/solutions`` is measured by what its maintainers wrote into the changelog: a
 commit is a fix if its subject names, last, a pull request that stands below a heading such as
-*Fixed* or *Bug fixes*. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
+*Fixed* or *Bug fixes*.
+
+``judged/mine_lessons.jsonl`` has the lessons of four repositories on which the ranking was developed,
+each read beside the history: ``fix`` names the commit that corrects the mistake, ``design`` the commit
+with which the lesson came as a feature or a restructuring, and ``none`` means that no commit of this
+history tells the mistake (a rule, a method, another repository, or a fault that was never committed).
+For these repositories, recall is that of the lessons with a fix. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
 said of the first ten commits of such histories, by the commits' hashes.
 """
 
@@ -20,7 +26,6 @@ import math
 import os
 import re
 import subprocess
-import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +35,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import HERE, DataError
+from benchmarks.drafting import mine_cost
 from benchmarks.drafting.mine_readers import collect, write_packets
 from lessons_kb.mining.candidates import find_candidates
 from lessons_kb.mining.commit_facts import CommitFacts, choose, read_facts
@@ -53,6 +59,7 @@ TOGETHER = 3
 """Lessons that one commit adds; more of them were collected, and their fixes lie elsewhere."""
 SOLUTIONS = "docs/solutions"
 JUDGED = HERE / "judged" / "mine.jsonl"
+LESSONS = HERE / "judged" / "mine_lessons.jsonl"
 FIRST = 10
 _CHANGELOG = re.compile(
     r"(?i)(?:^|/)(?:changelog|changes|history|release-notes)[\w.-]*\.(?:md|rst)$"
@@ -86,6 +93,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return fit(options.folders)
     if options.collect:
         return collect(options.collect)
+    if options.cost:
+        builds = [str(HERE.parent), *([options.against] if options.against else [])]
+        return mine_cost.run(options.folders, builds)
     if options.write:
         count = write_packets(
             options.folders, options.write, against=options.against, seed=options.seed
@@ -97,14 +107,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     rows = []
     for folder in options.folders:
         history, terms = read_history(folder)
-        started = time.perf_counter()
-        for patch in read_patches(folder, list_commits(folder)):
-            read_facts(patch.id, patch.at, patch.message, patch.patch)
-        taken = time.perf_counter() - started
         lessons = read_lessons(folder)
-        linked = link(lessons, history, terms) if lessons else read_fixed(folder, history)
-        name = Path(folder).name.replace("+", "/")
-        rows.append(_measure(name, history, linked, options, taken, _bare(folder)))
+        name = _name(folder)
+        told = read_told(name)
+        if told:
+            linked = {commit: [] for commit in told.get("fix", ())}
+            counts = ", ".join(f"{len(commits)} {kind}" for kind, commits in told.items())
+            report.tell(f"{name}: lessons of the authors, as a reader labelled them: {counts}")
+        else:
+            linked = link(lessons, history, terms) if lessons else read_fixed(folder, history)
+        rows.append(_measure(name, history, linked, options))
     if options.against:
         _measure_other(options)
     if rows:
@@ -114,6 +126,24 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             report.tell(" | ".join(str(row[name]) for name in columns))
     sessions = _judge_sessions(options) if options.sessions else {}
     return {"repositories": rows, "sessions": sessions}
+
+
+def _name(folder: str) -> str:
+    """Return ``owner/name`` of a clone in a folder ``owner+name``."""
+    return Path(folder).resolve().name.replace("+", "/", 1)
+
+
+def read_told(repository: str) -> dict[str, list[str]]:
+    """Return the commits of a repository's labelled lessons by the kind of the lesson.
+
+    The mapping is empty for a repository without labels.
+    """
+    told: dict[str, list[str]] = {}
+    for line in LESSONS.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["repository"] == repository:
+            told.setdefault(row["kind"], []).append(row["commit"])
+    return told
 
 
 def _measure_other(options: argparse.Namespace) -> None:
@@ -284,8 +314,6 @@ def _measure(
     history: Sequence[CommitFacts],
     linked: dict[str, list[Lesson]],
     options: argparse.Namespace,
-    taken: float,
-    bare: float,
 ) -> dict[str, Any]:
     code = choose(history)
     scorers: dict[str, Callable[[Sequence[CommitFacts]], list[float]]] = {
@@ -312,7 +340,6 @@ def _measure(
         "linked": len(linked),
         "lessons": sum(map(len, linked.values())),
         **figures,
-        "× git log": round(taken / bare, 2) if math.isfinite(bare) else "git fails",
     }
 
 
@@ -361,21 +388,6 @@ def measure(
     for label, rates in precision.items():
         figures[f"{label} p@10"] = round(fmean(rates), 2)
     return figures
-
-
-def _bare(folder: str) -> float:
-    """Return the seconds that git alone takes to print the history; inf where it fails."""
-    started = time.perf_counter()
-    with subprocess.Popen(
-        ["git", "log", "-p", "-U0", "--no-merges"],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        while process.stdout and process.stdout.read(1 << 16):
-            pass
-        whole = process.wait() == 0
-    return time.perf_counter() - started if whole else math.inf
 
 
 def _git(folder: str, *arguments: str) -> str:

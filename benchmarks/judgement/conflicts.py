@@ -1,7 +1,7 @@
 """Measures the search for contradictions on labelled pairs of cards, and on pairs of real brains.
 
-The authors of the pairs knew nothing of lessons_kb. Words alone are measured on each file of pairs.
-What an agent says is measured with ``--with COMMAND``, or with fresh language models: ``--write
+The authors of the pairs knew nothing of lessons_kb. What an agent says is measured with ``--with
+COMMAND``, or with fresh language models: ``--write
 FOLDER`` writes the requests of the product, ``NN/request.txt``, of about twenty pairs in mixed
 order, and a second run with ``--collect FOLDER`` reads ``answer.txt`` beside each. The labelled
 pairs are written twice, for two independent models. The pairs of near cards of real brains are
@@ -23,7 +23,6 @@ from benchmarks.data import DataError, read_rows, write_rows
 from benchmarks.ours import private_state
 from lessons_kb.agents.headless import find_headless
 from lessons_kb.brain.brain import Brain
-from lessons_kb.cards.conflicts import find_conflict
 from lessons_kb.errors import InputError
 from lessons_kb.model import Card
 from lessons_kb.text.json_objects import find_objects
@@ -77,12 +76,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     cases = _read_cases()
     if options.write:
         return _write(Path(options.write), cases, options)
-    judged = {
-        "words": [
-            Outcome(case.source, case.is_conflict, find_conflict(*case.pair) is not None)
-            for case in cases
-        ]
-    }
+    if not (options.with_ or options.collect):
+        raise DataError("name an agent (--with COMMAND), or a folder (--write, then --collect)")
+    judged: dict[str, list[Outcome]] = {}
     figures: dict[str, Any] = {}
     if options.with_:
         judged[options.with_] = _ask(_shuffle(cases, options.seed), options.with_)

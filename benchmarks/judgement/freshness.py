@@ -3,10 +3,11 @@
 For each clone, cards are made about files that existed at three moments of its past, and the
 truth about each file is found without git's rename detection: the trees of the main line are
 compared commit by commit, and a file that vanishes was moved if a file that appears in the same
-commit shares at least half of its lines, or if an equal
-file of its name is there. A file whose best rival shares between 40 and 60 % is
-unclear and counted apart, and so is
-a module in whose place a folder of its name appears. The brain is refreshed at several later commits, as its user's would be.
+commit shares at least 60 % of its lines, or if an equal file of its name is there. Some files are
+unclear and counted apart: a file whose best rival shares between 40 and 60 % of its lines; a file
+whose rival is at least as much like another file that vanished, as when many copies of a template
+are removed and one is written; and a module in whose place a folder of its name appears. The brain
+is refreshed at several later commits, as its user's would be.
 The cards that the clone itself keeps show how many are silenced or get a note, and how many
 ``lint`` names because they mention something that is gone.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -26,13 +28,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import ours, report
 from benchmarks.data import DataError, git
 from lessons_kb.brain.brain import Brain
 from lessons_kb.freshness.refresh import refresh_standings
 from lessons_kb.model import NOTE
+from lessons_kb.process.git_history import read_objects
 
 if TYPE_CHECKING:
     import argparse
@@ -203,18 +206,31 @@ def _find_truth(
             return UNCLEAR, ""
         place = removals[-1] if not is_moved else removals[0]
         step = steps[place]
-        likeness, target = _find_most_alike(work, step, current)
+        rival = _find_rival(work, step, current)
         stem = current.rpartition(".")[0]
         is_split = any(name.startswith(f"{stem}/") for name in step.added)
-        if likeness < _UNLIKE:
-            return (UNCLEAR if is_split else GONE), ""
-        if likeness < _ALIKE:
+        if rival is None:
             return UNCLEAR, ""
-        current, is_moved = target, True
+        if rival.likeness < _UNLIKE:
+            return (UNCLEAR if is_split else GONE), ""
+        if rival.likeness < _ALIKE or rival.is_contested:
+            return UNCLEAR, ""
+        current, is_moved = rival.path, True
     return (MOVED, current) if is_moved else (PRESENT, current)
 
 
-def _find_most_alike(work: Path, step: Step, path: str) -> tuple[float, str]:
+class Rival(NamedTuple):
+    """The added file that is most like a removed one."""
+
+    likeness: float
+    """From 0 to 1, where 1 means the same content."""
+    path: str
+    is_contested: bool = False
+    """Whether another file that the commit removed is at least as much like it."""
+
+
+def _find_rival(work: Path, step: Step, path: str) -> Rival | None:
+    """Return the added file that is most like a removed one; None if a content is missing."""
     blob = step.removed[path]
     same = [name for name, other in step.added.items() if other == blob]
     if not same:  # a copy was there before
@@ -223,30 +239,51 @@ def _find_most_alike(work: Path, step: Step, path: str) -> tuple[float, str]:
         file_name = path.rpartition("/")[2]
         same = [name for _facts, _, name in pairs if name.rpartition("/")[2] == file_name]
     if same:
-        return 1.0, min(same, key=lambda name: (not name.endswith(path.rpartition("/")[2]), name))
-    lines = _read_lines(work, blob)
+        return Rival(1.0, max(sorted(same), key=lambda name: _count_shared_parts(name, path)))
+    language = _find_language(path)
+    added = {name: b for name, b in step.added.items() if _find_language(name) == language}
+    removed = {name: b for name, b in step.removed.items() if _find_language(name) == language}
+    texts = _read_texts(work, {*added.values(), *removed.values()})
+    if not added:
+        return Rival(0.0, "")
+    if blob not in texts or any(other not in texts for other in added.values()):
+        return None
+    likeness = {name: _compare(texts[blob], texts[other]) for name, other in added.items()}
+    best = max(likeness, key=lambda name: (likeness[name], name))
+    others = [b for name, b in removed.items() if name != path and b in texts]
+    target = texts[added[best]]
+    is_contested = any(_compare(texts[b], target) >= likeness[best] for b in others)
+    return Rival(likeness[best], best, is_contested)
+
+
+def _count_shared_parts(name: str, path: str) -> tuple[bool, int]:
+    """Return whether two paths have the same file name, and how many folders they share."""
+    names, parts = name.casefold().split("/"), path.casefold().split("/")
+    return names[-1] == parts[-1], len(set(names) & set(parts))
+
+
+def _find_language(path: str) -> str:
     ending = path.rpartition(".")[2]
-    best, target = 0.0, ""
-    for name, other in step.added.items():
-        if name.endswith(ending):
-            theirs = _read_lines(work, other)
-            common = (lines & theirs).total()
-            likeness = 2 * common / max(lines.total() + theirs.total(), 1)
-            if likeness > best:
-                best, target = likeness, name
-    return best, target
+    return {"ts": "js", "tsx": "js", "jsx": "js", "mjs": "js", "yaml": "yml"}.get(ending, ending)
 
 
+def _compare(lines: Counter[str], others: Counter[str]) -> float:
+    """Return the share of lines that two files have in common."""
+    return 2 * (lines & others).total() / max(lines.total() + others.total(), 1)
+
+
+_EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 _LINES: dict[str, Counter[str]] = {}
 
 
-def _read_lines(work: Path, blob: str) -> Counter[str]:
-    if blob not in _LINES:
-        command = ["git", "-C", str(work), "cat-file", "blob", blob]
-        done = subprocess.run(command, check=False, capture_output=True)
-        text = done.stdout.decode("utf-8", "replace")  # "" if the clone lacks the file
+def _read_texts(work: Path, blobs: set[str]) -> dict[str, Counter[str]]:
+    """Return the lines of each blob. Blobs that the clone lacks are left out."""
+    unread = sorted(blobs - _LINES.keys())
+    contents = read_objects(str(work), [blob.encode() for blob in unread])
+    for blob, content in zip(unread, contents, strict=True):
+        text = content.decode("utf-8", "replace")
         _LINES[blob] = Counter(line.strip() for line in text.splitlines() if line.strip())
-    return _LINES[blob]
+    return {blob: _LINES[blob] for blob in blobs if _LINES[blob] or blob == _EMPTY_BLOB}
 
 
 def _replay(work: Path, line: Sequence[str], cases: Sequence[Case], figures: Figures) -> None:
@@ -269,16 +306,25 @@ def _write_cards(work: Path, cases: Sequence[Case]) -> None:
     for number, case in enumerate(cases):
         text = (
             f"---\ntype: lesson\ntitle: Case {number}\ncreated: {case.day}\n"
-            f'paths: ["{case.path}"]\n---\n## Prevention Checklist\n\n- Look at it\n'
+            f"paths: ['{_write_glob(case.path)}']\n---\n## Prevention Checklist\n\n- Look at it\n"
         )
         (work / "lessons" / f"{number:04}.md").write_text(text, "utf-8")
+
+
+def _write_glob(path: str) -> str:
+    """Return a glob that matches a path, in which a folder such as ``[id]`` is escaped."""
+    return re.sub(r"([*?{}\[\]])", r"\\\1", path)
 
 
 def _count(brain: Brain, card: Card, case: Case, figures: Figures) -> None:
     figures.truths[case.truth] += 1
     standing = card.standing
     verdict = GONE if standing.gone else MOVED if standing.moved else PRESENT
-    if verdict == MOVED and case.truth == MOVED and case.target not in standing.follows:
+    if (
+        verdict == MOVED
+        and case.truth == MOVED
+        and _write_glob(case.target) not in standing.follows
+    ):
         verdict = "wrong"
     figures.verdicts[case.truth, verdict] += 1
     if case.truth not in (verdict, UNCLEAR):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
-from lessons_kb.calls.command_lines import find_start
-from lessons_kb.calls.parse_call import kind_of_failure
+from lessons_kb.calls.failure_kinds import kind_of_failure
+from lessons_kb.on_demand import COMMAND_LINES, load
 from lessons_kb.session.event_types import Answer, FailedCall, HookEvent
 
 _NOT_THE_USER = ("system", "poll_event")
@@ -52,7 +52,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         event.cwd = text_of(payload, "cwd")
         command = text_of(object_of(payload, "tool_input"), "command")
         if "d" in command and _RESET not in text_of(response, "stderr"):
-            event.cwd = find_start(command, event.cwd)
+            event.cwd = load(COMMAND_LINES).find_start(command, event.cwd)
         streams = (text_of(response, "stdout"), text_of(response, "stderr"))
         printed = "\n".join(filter(None, streams))
         event.output = output_of(payload.get("tool_input"), printed)

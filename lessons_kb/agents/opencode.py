@@ -31,7 +31,7 @@ import re
 from typing import Any
 
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
-from lessons_kb.calls.parse_call import kind_of_failure
+from lessons_kb.calls.failure_kinds import kind_of_failure
 from lessons_kb.session.event_types import Answer, HookEvent
 
 _CONTINUED = ("resume", "fork", "reload")

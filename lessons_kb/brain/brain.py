@@ -8,30 +8,25 @@ nothing is indexed yet.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
-import threading
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
+from lessons_kb.brain.changes import Changes, drop_lease, is_leased
 from lessons_kb.brain.open_index import Refresh, Refreshing, SearchIndex, T, refresh
 from lessons_kb.config import Semantic
-from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
+from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.model import NOTE, as_data
-from lessons_kb.on_demand import PROGRAMS, READ_CARDS, SEMANTIC_EXTRA, load
+from lessons_kb.on_demand import READ_CARDS, SEMANTIC_EXTRA, load
 from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry
-from lessons_kb.store.database import is_network
-from lessons_kb.store.file_watcher import RESCAN, FolderWatch
-from lessons_kb.store.files import identify_file, sqlite_error, storage_error
+from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
 from lessons_kb.store.repositories import git_top, sign_project
 from lessons_kb.store.scan import (
     count_files,
     find_signature,
-    parse_manifest,
     report_beyond,
     scan_brain,
 )
@@ -41,8 +36,6 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
-    import subprocess
-
     from lessons_kb.brain.semantic_similarity import Meaning
 
 
@@ -89,8 +82,8 @@ class Brain(SearchIndex):
         it."""
         self._touched = 0
         """The number of files that this process has written since the last refresh."""
-        self.watcher: _Watcher | None = None
-        """The watcher in this process that keeps the index up to date."""
+        self.changes: Changes | None = None
+        """The changes that a watcher in this process has seen, or None without a watcher."""
         self.watched_elsewhere = False
         """Whether another process keeps the index up to date. This process then reads no files."""
         self._read_edits: dict[str, _ReadEdit] = {}
@@ -207,9 +200,10 @@ class Brain(SearchIndex):
         """
         state = self.state
         indexed = state.manifest if state is not None else ""
-        if (watcher := self.watcher) is not None and watcher.changes.is_replaced:
+        changes = self.changes
+        if changes is not None and changes.is_replaced:
             indexed = ""  # the last scan may have run while the folder was being deleted
-        elif indexed and watcher is not None and watcher.is_behind:
+        elif indexed and changes is not None and changes.is_behind:
             self.stale = "what has just changed is being indexed"
             return Refresh(files=count_files(indexed), stale=self.stale)
         patience = PATIENCE_SECONDS if indexed else FIRST_PATIENCE_SECONDS
@@ -222,7 +216,7 @@ class Brain(SearchIndex):
 
         New and deleted cards appear a moment later, when the watcher commits them.
         """
-        edited = self.watcher.changes.files if self.watcher is not None else None
+        edited = self.changes.files if self.changes is not None else None
         if not edited:
             return None
         with self.lock:
@@ -354,326 +348,6 @@ class _ReadEdit:
 
     signature: str
     entry: CatalogueEntry
-
-
-_JUDGE_AGAIN = 10.0
-"""The seconds between two comparisons of the cards with their project."""
-
-
-class Changes:
-    """The files that changed since the last commit, as seen by a watcher of this process."""
-
-    def __init__(self, cache: str, root: str) -> None:
-        self.cache = cache
-        self._root = root
-        self._lock = threading.Lock()
-        self._signs = 0
-        """The number of the last sign of a change that the watcher received."""
-        self._pending: dict[str, int] = {}
-        """Maps a changed file to the number of its last sign."""
-        self._is_complete = False
-        """Whether ``_pending`` contains every changed file."""
-        self._lost = 0
-        """The number of the last sign that did not name the changed files."""
-        self._folder: tuple[int, int] | None = None
-        """The identity of the folder that the last commit describes."""
-        self._next: tuple[int, int] | None = None
-        """The identity of the folder that the running refresh reads."""
-        _CHANGES.append(self)
-
-    def note(self, paths: set[str]) -> None:
-        """Record changed paths. RESCAN among them means that other files may have changed."""
-        with self._lock:
-            self._signs += 1
-            self._pending |= dict.fromkeys(paths, self._signs)
-            if RESCAN in paths:
-                self._is_complete, self._lost = False, self._signs
-
-    def begin(self) -> int:
-        """Begin a refresh of all files. Return the number to pass to `finish`."""
-        with self._lock:
-            self._next = identify_file(self._root)
-            return self._signs
-
-    def finish(self, begun: int, *, vouch: bool = True) -> None:
-        """Record that all changes up to ``begun`` are committed.
-
-        ``vouch`` states whether the watcher will see every later change.
-        """
-        with self._lock:
-            self._folder = self._next
-            self._pending = {path: sign for path, sign in self._pending.items() if sign > begun}
-            self._is_complete = vouch and self._lost <= begun
-
-    @property
-    def files(self) -> frozenset[str] | None:
-        """The changed files, or None if there may be others."""
-        with self._lock:
-            has_commit = self._folder is not None and not self.is_replaced
-            return frozenset(self._pending) if self._is_complete and has_commit else None
-
-    @property
-    def count(self) -> int:
-        """The number of files whose changes were seen."""
-        return len(self._pending)
-
-    @property
-    def is_replaced(self) -> bool:
-        """Whether the folder is no longer the folder that the last commit describes."""
-        return self._folder is not None and self._folder != identify_file(self._root)
-
-    def end(self) -> None:
-        """Stop the guarantee that all changes are seen."""
-        self.note({RESCAN})
-        with contextlib.suppress(ValueError):
-            _CHANGES.remove(self)
-
-
-_CHANGES: list[Changes] = []
-
-
-def is_leased(cache: str) -> bool:
-    """Return whether a watcher of this process reports that every change is indexed."""
-    return any(
-        changes.cache == cache and changes.files == frozenset() for changes in tuple(_CHANGES)
-    )
-
-
-def drop_lease(cache: str) -> None:
-    """Make searches scan the files until the watcher has seen the writes of this process."""
-    for changes in tuple(_CHANGES):
-        if changes.cache == cache:
-            changes.note({RESCAN})
-
-
-LOOK_AGAIN = 10.0
-"""The seconds after which a quiet folder is scanned anyway. A watch misses changes behind a
-symbolic link inside the brain, and events that the system dropped."""
-_SHARE = 1_000
-"""The pause after a scan as a multiple of its duration, so that scans take 0.1 % of the time."""
-_LONGEST_QUIET = 300.0
-_READ_AT_ONCE = 4
-"""The maximum number of edited files read at once. More are not the edits of a person."""
-_MANY = 16
-"""The maximum number of edited files for which a search waits (1 ms each). More are probably a
-checkout."""
-_FOLLOW_SECONDS = 0.1
-"""The seconds between two checks of the commits of the separate process."""
-_LAST_WORDS = 2.0
-"""The seconds that a stopped watcher gets to finish a write."""
-
-
-class Watching:
-    """Refresh each brain when its files change, in one thread per brain, until ``stop``.
-
-    ``say`` receives one line for each change of the index, regardless of the process that indexed
-    it. While every change is indexed, searches of this process need no scan. Every ``tick``
-    seconds, each thread checks whether another folder has replaced the folder of the brain.
-    """
-
-    def __init__(
-        self,
-        brains: Sequence[Brain],
-        *,
-        say: Callable[[str], None] | None = None,
-        tick: float = LOOK_AGAIN,
-        on_idle: Callable[[Brain], None] = lambda _brain: None,
-    ) -> None:
-        self._watchers = [_Watcher(brain, say, tick=tick, on_idle=on_idle) for brain in brains]
-        for watcher in self._watchers:
-            threading.Thread(target=watcher.run, daemon=True).start()
-
-    def wait(self) -> None:
-        """Wait until every watch has ended because its brain is gone."""
-        for watcher in self._watchers:
-            while not watcher.ended.wait(1.0):  # Windows cannot interrupt a longer wait
-                pass
-
-    def stop(self, *, wait: bool = False) -> None:
-        """End the watches. With ``wait``, return only after they have ended."""
-        for watcher in self._watchers:
-            watcher.watch.stop()
-            watcher.changes.end()
-        until = time.monotonic() + _LAST_WORDS
-        for watcher in self._watchers if wait else ():
-            # Python 3.11 treats a thread as ended after an interrupted ``join``, so there is no
-            # ``join``.
-            watcher.ended.wait(max(until - time.monotonic(), 0))
-
-
-class _Watcher:
-    """The watch of one brain."""
-
-    def __init__(
-        self,
-        brain: Brain,
-        say: Callable[[str], None] | None,
-        *,
-        tick: float,
-        on_idle: Callable[[Brain], None],
-    ) -> None:
-        self.brain = brain
-        self.on_idle = on_idle
-        """Called with an opening of the brain while no change of its files waits."""
-        self.writer: Brain
-        """The same brain, opened a second time so that its commits do not block searches."""
-        self.listener = say
-        self.reported = ""
-        """The manifest at the time of the last report."""
-        self.changes = Changes(brain.cache, brain.root)
-        self.leasing = not is_network(brain.root)
-        self.refreshed = 0.0
-        self.quiet = LOOK_AGAIN
-        self.indexing = False
-        """Whether a separate process is reading the changed files."""
-        self.may_compact = True
-        """Whether documents may have been deleted since the last check whether compacting pays."""
-        self.judging: subprocess.Popen[bytes] | None = None
-        self.judged = -_JUDGE_AGAIN
-        """The time of the last comparison of the cards with the project."""
-        self.ended = threading.Event()
-        self.watch = FolderWatch(
-            brain.root, self.look, on_sign=self.sign, on_idle=self.idle, tick=tick
-        )
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether the changed files are more than a search can read itself."""
-        return self.indexing or self.changes.count > _MANY
-
-    def sign(self, paths: set[str]) -> None:
-        """Record a change at once. Called in the thread that saw the change."""
-        self.changes.note(paths)
-        if 0 < len(self.changes.files or ()) <= _READ_AT_ONCE:
-            # A hook first starts a process. These files are read before it asks for them.
-            with contextlib.suppress(LessonsError):
-                self.brain.show_edits()
-
-    def run(self) -> None:
-        brain = self.brain
-        brain.watcher = self
-        try:
-            with contextlib.closing(Brain(brain.root, alias=brain.alias)) as self.writer:
-                self.watch.run()
-        except LessonsError as error:
-            self.say(f"{brain.alias}: {error}")
-        finally:
-            brain.watcher = None
-            self.changes.end()
-            self.ended.set()
-
-    def look(self, _paths: Collection[str] = ()) -> None:
-        first = not self.refreshed
-        begun = self.changes.begin()
-        self.refreshed = time.monotonic()
-        try:
-            result = self.writer.refresh(leased=False, limit=REFRESHED_FILES, first=FIRST_FILES)
-            is_large = result.left > 0
-            if is_large:
-                result = self.index_in_process()
-        except LessonsError as error:
-            self.changes.note({RESCAN})
-            self.say(f"{self.brain.alias}: {error}")
-            return
-        has_changed = result.changed > 0 or result.removed > 0
-        if not (first or has_changed):
-            spent = time.monotonic() - self.refreshed
-            self.quiet = min(max(LOOK_AGAIN, _SHARE * spent), _LONGEST_QUIET)
-        if result.stale:
-            self.changes.note({RESCAN})
-        else:
-            self.changes.finish(begun, vouch=self.leasing)
-        if has_changed:
-            self.may_compact = True
-            self.load_commit()
-        if self.listener is not None:
-            self.report(result, is_whole=first or is_large)
-
-    def say(self, line: str) -> None:
-        if self.listener is not None:
-            self.listener(line)
-
-    def report(self, result: Refresh, *, is_whole: bool) -> None:
-        """Report the changes of the index since the last report.
-
-        Another process, such as the daemon, may have indexed it before this one.
-        """
-        state = self.writer.state
-        manifest = state.manifest if state else ""
-        before, self.reported = self.reported, manifest
-        if is_whole:
-            self.say(f"{self.brain.alias}: {counted(result.files, 'file')}, up to date")
-        elif before != manifest:
-            self.say(f"{self.brain.alias}: {_describe_changes(before, manifest)}")
-
-    def load_commit(self) -> None:
-        """Load the commit of the writer now, so that the next search does not have to."""
-        with contextlib.suppress(LessonsError):
-            self.brain.read(lambda brain: brain.reader)
-
-    def index_in_process(self) -> Refresh:
-        """Let a separate process read many files, because this process has to answer meanwhile."""
-        self.indexing = True
-        failed: int | None = 1
-        with contextlib.suppress(OSError):  # without a new process, the files are read here
-            process = load(PROGRAMS).begin_index(self.brain.root)
-            while process.poll() is None and not self.watch.stopped:
-                time.sleep(_FOLLOW_SECONDS)
-                self.load_commit()
-            failed = process.returncode
-            threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
-        self.indexing = False
-        return self.writer.refresh(leased=False, limit=None if failed else REFRESHED_FILES)
-
-    def judge_beside(self) -> None:
-        """Let a separate process compare the cards with the project, because this starts git."""
-        if self.judging is not None and self.judging.poll() is None:
-            return
-        if time.monotonic() - self.judged >= _JUDGE_AGAIN:
-            self.judged = time.monotonic()
-            with contextlib.suppress(OSError):
-                self.judging = load(PROGRAMS).begin_index(self.brain.root)
-                threading.Thread(target=self.judging.wait, daemon=True).start()
-
-    def idle(self) -> None:
-        if self.writer.has_new_project():
-            self.judge_beside()
-        lost = self.leasing and self.changes.files != frozenset()
-        if lost or time.monotonic() - self.refreshed >= self.quiet:
-            self.look()
-        elif self.may_compact:
-            self.may_compact = False
-            # Deleted documents slow down each search, and a refresh with a limit does not remove
-            # them.
-            with contextlib.suppress(LessonsError):
-                self.writer.compact()
-            self.load_commit()
-        else:
-            with contextlib.suppress(LessonsError):
-                self.on_idle(self.writer)
-
-
-_MOST_NAMED = 3
-"""If more files have changed, they are counted and not named."""
-
-
-def _describe_changes(before: str, after: str) -> str:
-    """Describe the files that differ between two manifests."""
-    old = parse_manifest(before) if before else {}
-    new = parse_manifest(after) if after else {}
-    changed: list[str] = []
-    for path, signature in new.items():
-        # A mark at the end means that the file is read again, not that it differs.
-        if old.get(path, "").rstrip("!") != signature.rstrip("!"):
-            changed.append(path)
-    removed = sorted(old.keys() - new.keys())
-    parts = []
-    for verb, paths in (("changed", changed), ("removed", removed)):
-        if len(paths) > _MOST_NAMED:
-            parts.append(f"{verb} {counted(len(paths), 'file')}")
-        elif paths:
-            parts.append(f"{verb} {', '.join(paths)}")
-    return "; ".join(parts) or "settings changed"
 
 
 @frozen

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
-from lessons_kb.brain.brain import Brain, Watching
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery, discover, follow_settings, name_roots
 from lessons_kb.brain.open_index import Refresh, Refreshing
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
-from lessons_kb.on_demand import PROGRAMS, load
+from lessons_kb.on_demand import PROGRAMS, WATCHING, load
 from lessons_kb.store import repositories
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.watching import Watching
 
 _PATIENCE = 1.0
 """The seconds that a search waits for another writer, which may need seconds for many files."""
@@ -100,7 +103,7 @@ class Brains:
         from time to time, while no change of its files waits.
         """
         if self._watching is None:
-            self._watching = Watching(self.members, on_idle=on_idle)
+            self._watching = load(WATCHING).Watching(self.members, on_idle=on_idle)
 
     def close(self) -> None:
         """Release the files and end the watch. The brains can still be used afterwards."""
@@ -149,7 +152,7 @@ def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
             config_error, warning = error, f"{brain.alias}: {error}"
             continue
         is_behind = result.stale or brain.has_new_project()
-        if is_behind and not (brain.watched_elsewhere or brain.watcher):
+        if is_behind and not (brain.watched_elsewhere or brain.changes):
             load(PROGRAMS).start_index(brain.root, brain.cache)
         if result.stale and brain.state is None:
             warning = f"{brain.alias}: {result.stale}"

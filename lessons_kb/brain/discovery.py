@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -15,6 +14,7 @@ from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.config import KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
+from lessons_kb.on_demand import SHELL_WORDS, load
 from lessons_kb.store import locations as locate
 from lessons_kb.store import repositories, trust
 from lessons_kb.store.brain_settings import find_named
@@ -228,7 +228,7 @@ def _describe_missing(path: str) -> str:
     if os.path.lexists(path):
         folder = os.path.dirname(path)
         return f"{ENVIRONMENT} names {path}, which is not a folder; set it to one, such as {folder}"
-    init = f"`lessons init {shlex.quote(path)}`"
+    init = f"`lessons init {load(SHELL_WORDS).quote(path)}`"
     return f"{ENVIRONMENT} names {path}, which does not exist; run {init}, or correct the variable"
 
 
@@ -300,7 +300,7 @@ def describe_below(directory: str) -> str:
     if not below or is_disk_root:
         return ""
     root = below[0]
-    more = f" (and {counted(len(below) - 1, 'other brains')})" if below[1:] else ""
+    more = f" (and {counted(len(below) - 1, 'other brain')})" if below[1:] else ""
     if work_tree and not trust.is_trusted(root):
         return (
             f"the brain in {root}{more} does not hold here yet; read its cards, then run "

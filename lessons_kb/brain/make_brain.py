@@ -106,11 +106,11 @@ def list_first_files(root: str) -> list[str]:
     return [name for name in names if not os.path.lexists(os.path.join(root, *name.split("/")))]
 
 
-def remove_first_lesson() -> str:
+def remove_first_lesson(*, dry_run: bool = False) -> str:
     """Remove the first lesson, and the user's brain if it contains nothing else.
 
     The lesson may already have been retired. A card or settings that were edited stay. Returns the
-    path that was removed, or "" if nothing was removed.
+    path that was removed, or "" if nothing was removed. With ``dry_run``, nothing is removed.
     """
     root = user_brain()
     card, settings = os.path.join(root, FIRST_LESSON), os.path.join(root, CONFIG_NAME)
@@ -126,9 +126,11 @@ def remove_first_lesson() -> str:
     if not files <= set(written) or settings not in files or has_own_settings:
         if text is None:
             return ""
-        replace_settings_file(card, None, expected=text)
+        if not dry_run:
+            replace_settings_file(card, None, expected=text)
         return card
-    shutil.rmtree(root)
+    if not dry_run:
+        shutil.rmtree(root)
     return root
 
 

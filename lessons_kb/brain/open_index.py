@@ -9,8 +9,8 @@ import contextlib
 import os
 import sqlite3
 import time
+from _thread import RLock
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from lessons_kb.config import Settings, settings_from_dict
@@ -96,6 +96,7 @@ class SearchIndex:
         self._backgrounds: dict[int, float] = {}
         self._thresholds: str | None = None
         self._successors: dict[int, int] | None = None
+        self._repeated_names: frozenset[str] | None = None
         self._edited: dict[int, CatalogueEntry] = {}
         """Maps the number of a file that was edited after the commit to its content."""
         self._edited_reader: Reader | None = None
@@ -237,6 +238,12 @@ class SearchIndex:
             self._successors = self.catalogue.successors()
         return self._successors
 
+    def repeated_names(self) -> frozenset[str]:
+        """Return the cached result of ``Catalogue.repeated_names``. Call it within ``read``."""
+        if self._repeated_names is None:
+            self._repeated_names = self.catalogue.repeated_names()
+        return self._repeated_names
+
     def find_successor(self, number: int) -> Card | None:
         """Return the active card that replaces another card, or None if there is none."""
         successors = self.successors()
@@ -373,6 +380,7 @@ class SearchIndex:
         self._backgrounds = {}
         self._thresholds = None
         self._successors = None
+        self._repeated_names = None
         self._edited = {}
         self._edited_reader = None
         self._state = state

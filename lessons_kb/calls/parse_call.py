@@ -6,12 +6,11 @@ Tools have the names that agents pass to their hooks (late 2026). ``create`` wri
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from lessons_kb.calls.arguments import digest_arguments, parse_arguments
 from lessons_kb.calls.command_lines import find_patched, find_touched, is_known, is_patch_command
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.detect.change import Change
@@ -51,17 +50,10 @@ PATCH_HEADERS: Mapping[str, str] = {
 _ARGUMENTS = read_patterns("tool_arguments.toml")
 """Maps content to the names of arguments that may contain it, the most likely first."""
 
-FAILURE_TEXTS = tuple(
-    (words, kind) for kind, texts in read_patterns("failure_texts.toml").items() for words in texts
-)
-"""Pairs of words in the output of a failed call, in lower case, and the kind of failure. The first
-match decides."""
-
 _Access = tuple[str, tuple[str, ...]]
 """A kind of event, and the paths that it concerns."""
 _EXPLAINED = ("command", "edit")
 """Kinds of calls that have a comment among their arguments. It is not part of the digest."""
-_FAILURE_CHARS = 400
 _SHORTEST = 3
 _BETWEEN = r"[/\\'\"\s]+"
 """Separators of the parts of a path, in a command and in the parsed path."""
@@ -76,30 +68,6 @@ def kind_of_tool(tool: str, *, agent: str = "") -> str:
     """
     kind = TOOLS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
     return kind or TOOLS[""].get(re.split("__|:", tool)[-1], "tool")
-
-
-def kind_of_failure(text: str) -> str:
-    """Return the FAILURES entry that an agent's error text describes, by default ``exec_error``."""
-    head = text[:_FAILURE_CHARS].lower()
-    return next((kind for words, kind in FAILURE_TEXTS if words in head), "exec_error")
-
-
-def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
-    """Return a short digest that is equal for equal arguments.
-
-    JSON text and its parsed value have the same digest, and so have dicts with any order of keys.
-    Top-level keys in ``ignore`` are left out. The digest is "" if the arguments are not JSON data.
-    It distinguishes the calls of one session and is not a cryptographic hash.
-    """
-    data = parse_arguments(arguments)
-    if isinstance(data, dict):
-        data = {key: value for key, value in data.items() if key not in ignore}
-    try:
-        text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
-    except (TypeError, ValueError, RecursionError):
-        return ""
-    raw = text.encode()
-    return f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
 
 
 def parse_call(
@@ -175,16 +143,6 @@ def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
     """Return the folder in which a command runs if its agent calls it from ``cwd``."""
     folder = _first(arguments, "folders")
     return join_path(cwd, folder) if folder else cwd
-
-
-def parse_arguments(arguments: object) -> object:
-    """Return the parsed value of JSON text. Return any other arguments unchanged."""
-    if isinstance(arguments, str):
-        try:
-            return json.loads(arguments)
-        except (ValueError, RecursionError):
-            return arguments
-    return arguments
 
 
 def _as_object(arguments: object) -> Mapping[str, Any]:

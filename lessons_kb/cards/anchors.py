@@ -122,16 +122,17 @@ def format_claims(document: Document) -> str:
     """Return the claims of a card as a line of JSON.
 
     The result is "" for a note and for a file without a card. The second line is a checksum of the
-    demands of the card and of its ``contradicts``: another demand may contradict other cards, but
+    patterns of the card and of its ``contradicts``: other patterns may contradict other cards, but
     the code that the card names is the same.
     """
     card = document.card
     if card is None or card.kind == NOTE:
         return ""
     anchors = [[anchor.kind, anchor.name, int(anchor.is_core)] for anchor in document.anchors]
-    demands = [card.title, *card.checklist, *(pattern.text for pattern in card.detect)]
-    demands += card.contradicts
-    digest = zlib.crc32("\n".join(demands).encode("utf-8", "replace"))
+    lines = [card.project or "", *card.contradicts]
+    for pattern in card.detect:
+        lines += [pattern.text, *pattern.good]
+    digest = zlib.crc32("\n".join(lines).encode("utf-8", "replace"))
     values = [card.id, card.created or "", card.confirmed or "", anchors, card.when]
     claims = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return f"{claims}\n{digest}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -16,13 +15,12 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import Card, as_data
 from lessons_kb.process.clock import today
 from lessons_kb.store.files import open_regular
-from lessons_kb.store.handles import find_handled
 from lessons_kb.text.sanitize import clean_line
 
 
 def tell(brains: Brains, word: str) -> bool:
-    """Print the origin of the card that a word names exactly. Return whether there is one."""
-    found = _find_exactly(brains, word)
+    """Print the origin of the card that a word names. Return whether there is one."""
+    found = _find_card(brains, word)
     if found is None:
         return False
     brain, card = found
@@ -42,14 +40,11 @@ def tell(brains: Brains, word: str) -> bool:
     return True
 
 
-def _find_exactly(brains: Brains, word: str) -> tuple[Brain, Card] | None:
-    """Return the card with this id, file name or handle, or None for other words of a prompt."""
+def _find_card(brains: Brains, word: str) -> tuple[Brain, Card] | None:
+    """Return the card that a word names, as for other commands, or None for a word of a prompt."""
     if any(letter.isspace() for letter in word):
         return None
     try:
-        brain, card = CardLookup(brains).find(word)
+        return CardLookup(brains).find(word, notes=False)
     except (CardNotFound, AmbiguousCard, InputError):
         return None
-    name = posixpath.splitext(posixpath.basename(word.rpartition(":")[2]))[0]
-    is_named = name == posixpath.splitext(posixpath.basename(card.id))[0]
-    return (brain, card) if is_named or find_handled(word) is not None else None

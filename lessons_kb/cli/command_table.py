@@ -15,7 +15,7 @@ GROUPS = {
         "list": "List cards, most recent first.",
         "show": "Print a card or a note.",
         "edit": "Open a card in your editor, and list what it still needs.",
-        "search": "Search active cards and notes, without the gate.",
+        "search": "Search active cards and notes, without the threshold.",
         "why": "Explain what was injected last, and why the rest was not.",
         "review": "Review drafts on one screen: accept, edit, merge or discard.",
         "bump": "Count a mistake that happened again.",
@@ -81,8 +81,9 @@ FUNCTIONS = {
     "merge-driver": "merge_driver",
 }
 """Maps a command to the name of its function, if the two differ."""
-HIDDEN = ("merge-driver",)
-"""Commands that only other programs call."""
+HIDDEN = ("merge-driver", "watch")
+"""A command that only git calls, and the former name of `index --watch`, which works for one more
+release."""
 
 
 def function_name(command: str) -> str:

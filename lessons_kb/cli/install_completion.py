@@ -58,21 +58,26 @@ def install_completion(shell: str) -> list[Change]:
     return changes
 
 
-def remove_completion() -> list[Change]:
-    """Remove the completion of all shells. Return the files that changed. Raises StorageError."""
+def remove_completion(*, dry_run: bool = False) -> list[Change]:
+    """Remove the completion of all shells. Return the files that changed. Raises StorageError.
+
+    With ``dry_run``, nothing is changed.
+    """
     changes: list[Change] = []
     for path in _list_scripts():
         before = read_settings_file(path)
         if before is not None and _VARIABLE in before:
-            replace_settings_file(path, None, expected=before)
             changes.append(Change(path, "removed"))
+            if dry_run:
+                continue
+            replace_settings_file(path, None, expected=before)
             record, _original = read_change(path)
             remove_empty(sorted(map(str, record.get("made", []))))
             forget_change(path)
     for shell in SHELLS:
         start_file = _start_file(shell)
         if start_file:
-            changes += _edit(start_file, _drop_lines)
+            changes += _edit(start_file, _drop_lines, dry_run=dry_run)
     return changes
 
 
@@ -114,14 +119,15 @@ def _list_scripts() -> Iterator[str]:
         yield os.path.expanduser(former)
 
 
-def _edit(path: str, edit: Callable[[bytes], bytes]) -> list[Change]:
+def _edit(path: str, edit: Callable[[bytes], bytes], *, dry_run: bool = False) -> list[Change]:
     """Edit a start file. Remove it if it is empty afterwards and contained only our line."""
     before = read_settings_file(path)
     after = edit(before or b"")
     if after == (before or b""):
         return []
     is_ours = not after and before is not None
-    replace_settings_file(path, None if is_ours else after, expected=before)
+    if not dry_run:
+        replace_settings_file(path, None if is_ours else after, expected=before)
     return [Change(path, "removed" if is_ours else "changed")]
 
 

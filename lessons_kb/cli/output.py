@@ -57,6 +57,11 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def terminal_height() -> int | None:
+    """Return the lines of the terminal that shows stdout, or None without a terminal."""
+    return shutil.get_terminal_size().lines if sys.stdout.isatty() else None
+
+
 def _cells(text: str) -> int:
     from rich.cells import cell_len
 

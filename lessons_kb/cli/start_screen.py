@@ -24,17 +24,22 @@ from lessons_kb.cli.output import (
     print_wrapped,
     terminal_width,
 )
-from lessons_kb.errors import LessonsError
+from lessons_kb.errors import GitError, LessonsError
 from lessons_kb.model import DRAFT, NOTE, Card
+from lessons_kb.on_demand import LIST_COMMITS, load
 from lessons_kb.process.clock import today
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.error_log import LATE_DAYS, read_troubles
-from lessons_kb.store.locations import user_brain
+from lessons_kb.store.locations import FIRST_LESSON, user_brain
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, visible
 
 _MOST = 3
 """The maximum numbers of brains and of problems on the screen, which has at most 30 lines."""
+_FEW_COMMITS = 20
+"""The number of commits from which `lessons mine` is the first advice in a brain without cards."""
+_MAKE_BRAIN = "lessons init"
+_ADD_CARD = 'lessons add "what went wrong"'
 
 
 class BrainState(NamedTuple):
@@ -73,6 +78,9 @@ class State(NamedTuple):
     """Everything that the screen shows above the commands."""
 
     brains: list[BrainState]
+    own_cards: int
+    """The number of cards in the nearest brain that the user has. The first lesson of `lessons
+    setup` is not counted."""
     drafts: int
     agents: list[AgentState]
     last_lesson: GivenLesson | None
@@ -137,6 +145,7 @@ def _read_state(discovery: Discovery, brains: Brains | None) -> State:
         drafts += sum(card.status == DRAFT for card in cards_of[0])
     return State(
         brains=states,
+        own_cards=sum(card.id != FIRST_LESSON for card in cards_of[0]) if cards_of else 0,
         drafts=drafts,
         agents=_list_agents(members),
         last_lesson=_find_last_lesson(members, cards_of),
@@ -156,7 +165,7 @@ def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
         if hint := describe_below(here):
             yield Problem(visible(hint), "")
         elif git_top(here):
-            yield Problem("this project has no brain of its own", "lessons init")
+            yield Problem("this project has no brain of its own", _MAKE_BRAIN)
 
 
 def _find_faults(brain: Brain, cards: Sequence[Card]) -> Iterator[Problem]:
@@ -210,7 +219,7 @@ def _find_last_lesson(
 def _choose_next_step(state: State) -> Problem | None:
     """Return the step that helps most now, or None if no step is open."""
     if not state.brains and not state.attention:
-        return Problem("create a brain in this folder", "lessons init")
+        return Problem("create a brain in this folder", _MAKE_BRAIN)
     if not state.agents:
         return Problem("connect the agents on this machine", "lessons setup")
     untrusted = [
@@ -220,9 +229,22 @@ def _choose_next_step(state: State) -> Problem | None:
         return Problem("read its cards, then trust it", untrusted[0].command)
     if state.drafts:
         return Problem(f"go through {counted(state.drafts, 'draft')}", "lessons review")
-    if not any(brain.cards for brain in state.brains):
-        return Problem("write the first card", 'lessons add "what went wrong"')
+    if any(problem.command == _MAKE_BRAIN for problem in state.attention):
+        return Problem("create a brain in this project", _MAKE_BRAIN)
+    if state.brains and not state.own_cards:
+        return _advise_first_card()
     return None
+
+
+def _advise_first_card() -> Problem:
+    """Return the step to the first card: search the history, or write a card in a young project."""
+    commits = 0
+    with contextlib.suppress(GitError):
+        commits = len(load(LIST_COMMITS).list_commits(os.getcwd()))
+    if commits < _FEW_COMMITS:
+        return Problem("write the first card", _ADD_CARD)
+    purpose = f"look for lessons in {counted(commits, 'commit')}; `{_ADD_CARD}` writes a card"
+    return Problem(purpose, "lessons mine")
 
 
 def _print_state(state: State, step: Problem | None) -> None:

@@ -16,7 +16,7 @@ from lessons_kb.cli.options import split_list
 from lessons_kb.cli.output import is_interactive, options, say
 from lessons_kb.collection.cards import ON_DUPLICATE, Cards
 from lessons_kb.errors import Contradiction, DuplicateCard, InputError
-from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern
+from lessons_kb.model import GATES, KINDS, PATTERNS, SEVERITIES, Card, Pattern
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
 from lessons_kb.store.files import is_inside
@@ -72,6 +72,27 @@ Patterns = Annotated[
 ]
 
 
+Gate = Annotated[
+    str | None,
+    choose(
+        "--gate",
+        GATES,
+        metavar="GATE",
+        help="Before a matching change: ask (with high severity), once (refuse once) or strict.",
+    ),
+]
+
+
+NotFor = Annotated[
+    list[str] | None,
+    Option(
+        "--not-for",
+        metavar="TEXT",
+        help="Similar task for which the card stays silent; repeatable.",
+    ),
+]
+
+
 Severity = Annotated[
     str | None, choose("--severity", SEVERITIES, metavar="SEVERITY", help="low, medium or high.")
 ]
@@ -103,6 +124,8 @@ class CardOptions:
     symptoms: list[str]
     paths: str
     patterns: list[str]
+    gate: str | None
+    not_for: list[str]
     tags: str
     severity: str | None
     kind: str
@@ -124,6 +147,8 @@ class CardOptions:
             "sections": {name: text for name, text in sections.items() if text},
             "symptoms": tuple(symptom for symptom in self.symptoms if symptom.strip()),
             "detect": tuple(parse_detect(pattern) for pattern in self.patterns),
+            "gate": self.gate,
+            "not_for": tuple(task for task in self.not_for if task.strip()),
         }
 
 
@@ -201,11 +226,10 @@ def edit_file(path: str) -> None:
         say(f"{editor} ended with exit code {code}")
 
 
-def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
-    """Print the problems of a card, and below a heading what it still needs.
+def say_unfinished(brains: Brains, name: str) -> bool:
+    """Print the problems of a card, and what it still needs. Return whether it is complete.
 
-    Nothing is printed for a complete card without problems. The default heading names the card and
-    says whether it is still the template.
+    Nothing is printed for a complete card without problems.
     """
     _path, document = Cards(brains).read(name)
     if document.card:  # of an unreadable card, the first finding is printed below
@@ -214,12 +238,21 @@ def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
                 say(finding_line(finding))
     missing = Cards(brains).find_lacks(name)
     if not missing:
-        return
+        return True
     card = Cards(brains).get(name)
     state = "still the template, so it is not injected" if card.template else "not complete"
-    say(heading or f"{clean_line(card.id)} is {state}; it needs:")
+    say(f"{clean_line(card.id)} is {state}; it needs:")
     for line in missing:
         say(f"  {line}")
+    return False
+
+
+def say_complete(card: Card) -> None:
+    """Print that a card is complete, and whether agents get it."""
+    effect = "agents get it from now on"
+    if card.status != "active":
+        effect = f"but agents do not get it, because its status is {card.status}"
+    say(f"{clean_line(card.id)} is complete; {effect}")
 
 
 def say_destination(brains: Brains) -> None:

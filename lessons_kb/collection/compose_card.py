@@ -16,7 +16,7 @@ from lessons_kb.collection.card_edits import check_choice
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.importers.incoming import SECTIONS
 from lessons_kb.mining.draft_text import Sketch, fill, format_patterns, remove_guidance
-from lessons_kb.model import KINDS, SEVERITIES, Pattern
+from lessons_kb.model import GATES, KINDS, NO_GATE, SEVERITIES, Pattern
 from lessons_kb.store.card_files import read_template
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
@@ -32,6 +32,8 @@ class NewCard(TypedDict, total=False):
     severity: str | None
     paths: Sequence[str]
     symptoms: Sequence[str]
+    gate: str | None
+    not_for: Sequence[str]
     sections: Mapping[str, str]
     """Maps headings to Markdown."""
 
@@ -53,6 +55,7 @@ def compose(
     slug(sketch.title)  # raises InputError for an invisible title
     check_choice("kind", sketch.kind, KINDS)
     check_choice("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
+    check_choice("gate", sketch.gate or NO_GATE, GATES)
     header: dict[str, Change] = {
         "type": sketch.kind,
         "title": one_line(sketch.title),
@@ -61,7 +64,9 @@ def compose(
         "stage": clean_line(sketch.stage or ""),
         "paths": tuple(map(clean_line, sketch.paths)),
         "symptoms": tuple(map(clean_line, sketch.symptoms)),
+        "not-for": tuple(map(clean_line, sketch.not_for)),
         "severity": sketch.severity or SEVERITIES[1],
+        "gate": sketch.gate,
         "source": source,
         "examples": (sketch.example,) if sketch.example else (),
         "created": created,

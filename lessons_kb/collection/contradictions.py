@@ -1,4 +1,4 @@
-"""The contradictions among the cards of a brain: by their words, and as an agent judged them.
+"""The contradictions among the cards of a brain: by their patterns, and as an agent judged them.
 
 ``lint`` and ``doctor`` report them, and nobody adds or accepts such a card unasked.
 """
@@ -100,7 +100,7 @@ def find_all(root: str, cards: Iterable[Card]) -> list[Conflict]:
 def find_rivals(brain: Brain, card: Card, near: Iterable[Card]) -> list[Conflict]:
     """Return the conflicts of a card, which need not be in the brain, with active cards.
 
-    Only the cards ``near`` it are compared by their words. Cards that it names in its
+    Only the patterns of the cards ``near`` it are compared. Cards that it names in its
     ``contradicts`` are left out.
     """
     verdicts = Verdicts(brain.root)

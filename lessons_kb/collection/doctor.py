@@ -297,11 +297,14 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
     A history that git cannot read is reported as well.
     """
     refresh_standings(brain)
-    reason, _, fix = find_history_fault(brain).partition("; ")
-    if reason:
-        detail = f"git cannot read the history, so moved and removed code goes unnoticed: {reason}"
+    fault = find_history_fault(brain)
+    if fault is not None:
+        reason, _, fix = fault.reason.partition("; ")
+        subject = "the history, so moved and removed code goes unnoticed"
+        if fault.commits:
+            subject = f"{counted(fault.commits, 'commit')}, so what they moved goes unnoticed"
         fix = _FETCH_OBJECTS if fix == TRY_GIT else fix
-        yield Health("warning", "freshness", detail, fix)
+        yield Health("warning", "freshness", f"git cannot read {subject}: {reason}", fix)
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
     names: dict[str, list[str]] = {}
     for card in cards:

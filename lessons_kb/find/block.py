@@ -9,7 +9,6 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.config import PreflightSettings, Settings
-from lessons_kb.find.calibrate import calibrate
 from lessons_kb.find.search import HIT_LIMIT, Found, complete_query, find_hits
 from lessons_kb.ledger.given import (
     Homes,
@@ -22,6 +21,7 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.model import NOTE, Card, Hit, Preflight, Query
+from lessons_kb.on_demand import CALIBRATE, load
 from lessons_kb.preflight.block import CLOSING_REQUEST, pack
 from lessons_kb.preflight.offers import NO_OFFERS, Offers, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
@@ -77,7 +77,7 @@ def preflight(
     """
     if fresh:
         brains.refresh_for_search()
-        calibrate(brains)
+        load(CALIBRATE).calibrate(brains)
     options = replace(options, occasion="prompt" if remember else "")
     block, homes = find_block(brains, prompt, options)
     if remember:

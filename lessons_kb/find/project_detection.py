@@ -180,28 +180,39 @@ If a card has no date, all mistakes count as before its creation.
 """
 
 
-def detect_history(
-    brains: Brains, *, seconds: float | None = None
-) -> dict[tuple[str, str], Months]:
-    """Return (alias, card id) → how often its mistake was added in each month, up to HEAD.
+class History(NamedTuple):
+    """The mistakes that commits added."""
 
-    Cards whose mistake was never added are left out; the others are sorted by alias and id. With
-    ``seconds``, counting stops after that time, and the next call continues there. Raises GitError.
+    months: dict[tuple[str, str], Months]
+    """Mapping from (alias, card id) to how often the card's mistake was added in each month, sorted
+    by alias and id. Cards whose mistake was never added are left out."""
+    is_partial: bool = False
+    """Whether newer commits were not counted, because the time was over."""
+
+
+def detect_history(brains: Brains, *, seconds: float | None = None) -> History:
+    """Count the mistakes that the commits up to HEAD added.
+
+    With ``seconds``, counting stops after that time, and the next call continues there. Raises
+    GitError.
     """
     if not has_detectors(brains):
-        return {}
-    counts = _count_history(brains, seconds)
+        return History({})
+    counts, is_partial = _count_history(brains, seconds)
     added_months = {(added.alias, added.card, added.month) for added in counts}
     months: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
     for alias, card, month in sorted(added_months):
         before = counts[_Added(alias, card, month, is_since=False)]
         since = counts[_Added(alias, card, month, is_since=True)]
         months[alias, card].append((month, before, since))
-    return {key: tuple(values) for key, values in months.items()}
+    return History({key: tuple(values) for key, values in months.items()}, is_partial)
 
 
-def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
-    """Continue the cached count, unless the patterns or the project have changed since then."""
+def _count_history(brains: Brains, seconds: float | None) -> tuple[Counter[_Added], bool]:
+    """Continue the cached count, unless the patterns or the project have changed since then.
+
+    Return the count, and whether commits are left, because the time was over.
+    """
     directory = brains.directory
     repository = Repository(brains.directory)
     head = repository.head()
@@ -218,7 +229,7 @@ def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
             reached = str(cached["commit"])
             counts = Counter(rows)
     if reached == head:
-        return counts
+        return counts, False
     began = time.monotonic()
     try:
         for commit in read_history(directory, since=reached, most=_MAX_COMMITS):
@@ -233,7 +244,7 @@ def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
         data = json.dumps({"digest": digest, "commit": reached, "counts": rows_to_store})
         with contextlib.suppress(StorageError):  # the next call then counts from the start
             write_private(path, data.encode())
-    return counts
+    return counts, reached != head
 
 
 def _digest_patterns(brains: Brains) -> str:
@@ -260,9 +271,9 @@ def _count_commit(brains: Brains, commit: Commit) -> Counter[_Added]:
     return added
 
 
-def glance(brains: Brains) -> dict[tuple[str, str], Months]:
+def glance(brains: Brains) -> History:
     """Return the history as far as it can be counted in a few seconds. It is empty without git."""
     try:
         return detect_history(brains, seconds=GLANCE_SECONDS)
     except (GitError, StorageError):
-        return {}
+        return History({})

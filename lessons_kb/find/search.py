@@ -8,10 +8,10 @@ from typing import NamedTuple
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.find.calibrate import calibrate
 from lessons_kb.find.retrieve import files_to_guard, find, find_usable, merge_hits
 from lessons_kb.ledger.withheld import is_withheld
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Query
+from lessons_kb.on_demand import CALIBRATE, load
 from lessons_kb.text.paths import relative_path
 from lessons_kb.values import replace
 
@@ -65,7 +65,7 @@ def search(
     query = complete_query(brains, query)
     if fresh:
         brains.refresh_for_search()
-        calibrate(brains)
+        load(CALIBRATE).calibrate(brains)
     session = asked_by or session_of()[0]
     hits: list[Hit] = []
     for brain, hit in find_hits(brains, query).hits:

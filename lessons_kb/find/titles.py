@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import posixpath
 import re
@@ -11,7 +10,7 @@ import sys
 import time
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 from zlib import crc32
 
@@ -22,10 +21,10 @@ from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import TITLES_CLOSE, TITLES_OPEN
 from lessons_kb.ledger.withheld import find_withheld
-from lessons_kb.on_demand import CARDS_AT_HAND, load
+from lessons_kb.on_demand import CARDS_AT_HAND, FIND_FILES, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
-from lessons_kb.store.files import read_inside, write_export, write_unsynced
+from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
 from lessons_kb.store.handles import HandledCard, get_brain_name, give_handles
 from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_brain
 from lessons_kb.text.paths import relative_path, show_path
@@ -47,9 +46,12 @@ _SHOW = "with `lessons show {handle}`"
 _BY_FILE = "by its file"
 _OR_FILE = " or as the file that {file} names for it"
 _FILE_HEAD = "{what} of earlier work here, {form}."
+_FILE_OF_ALL = _FILE_HEAD.partition(",")[0].format(what=_ALL)
 _NAMED = "as files below their folder, with a title where the name does not say it"
 _UNNAMED = "as titles below their folder; searching it for a title finds the file"
 _FILE_OF_HANDLES = "Each handle, and the file of its lesson:"
+_MAX_BYTES = 10_000_000
+"""The part of a file of titles that is read again."""
 _FILE_LINE = 12
 """The approximate minimum number of tokens of a line in the file of all titles."""
 
@@ -128,10 +130,9 @@ class _TitleFile(NamedTuple):
 
     path: str = ""
     """The path by which the agent opens it, or "" if there is no file."""
-    places: tuple[str, ...] = ()
-    """The files of the cards whose titles it lists."""
+    has_titles: bool = False
     has_all: bool = False
-    """Whether ``places`` contains all cards."""
+    """Whether it lists the titles of all cards."""
 
 
 _NO_FILE = _TitleFile()
@@ -160,22 +161,28 @@ def build_titles(
 
 def find_listed(brains: Brains, access: Access) -> list[str]:
     """Return the files of the cards that are listed at the start, or in the file of titles."""
-    return _build(brains, access, most=sys.maxsize)[1]
+    text, listed = _build(brains, access, most=sys.maxsize)
+    places = [card.place for card in listed.cards]
+    if text and len(places) < listed.total:
+        budget = brains.members[0].settings.hooks.catalogue_file_tokens
+        cards, total = _find_titles(brains, access, budget // _FILE_LINE)
+        places += _list_all(cards, total, budget)[1]
+    return list(dict.fromkeys(places))
 
 
 def _build(
     brains: Brains, access: Access, *, most: int, counter: TokenCounter = estimate_tokens
-) -> tuple[str, list[str]]:
-    """Return the text of the titles, and the files of the cards that it or its file lists."""
+) -> tuple[str, _Listed]:
+    """Return the text of the titles, and the cards that it lists."""
     settings = brains.members[0].settings
     budget = min(settings.hooks.catalogue_tokens, most)
     if window := settings.preflight.model_context:
         budget = min(budget, window // SMALL_MODEL_PART)
     if budget <= 0:
-        return "", []
+        return "", _Listed([], 0, is_large=False)
     listed = _choose(brains, access, most=budget // _USUAL_LINE)
     if not listed.cards:
-        return "", []
+        return "", listed
     if not listed.is_large:
         budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
     handles = give_handles([card.handled for card in listed.cards])
@@ -184,10 +191,7 @@ def _build(
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
         file = _write_file(brains, access, listed, handles, with_titles=True)
         text, count = _fit(listed, handles, file, budget, counter)
-    places = [card.place for card in listed.cards[:count]]
-    if text and count < listed.total:
-        places = list(dict.fromkeys([*places, *file.places]))
-    return text, places
+    return text, listed._replace(cards=listed.cards[:count])
 
 
 def find_handle(brain: Brain, card: str) -> str:
@@ -288,16 +292,16 @@ def _fit(
     def write(count: int, longest: int) -> str:
         return _write_text(named[:count], listed.total, file, longest)
 
-    for longest in range(_LONGEST_LINE, _SHORTEST_LINE - 1, -1):
-        text = write(len(named), longest)
-        if counter(text) <= budget:
-            return text, len(named)
+    def is_too_long(count: int, longest: int) -> bool:
+        return counter(write(count, longest)) > budget
 
-    def is_too_long(count: int) -> bool:
-        return counter(write(count, _SHORTEST_LINE)) > budget
-
-    count = bisect_left(range(1, len(named) + 1), True, key=is_too_long)
-    return (write(count, _SHORTEST_LINE), count) if count else ("", 0)
+    if is_too_long(len(named), _SHORTEST_LINE):
+        has_too_many = partial(is_too_long, longest=_SHORTEST_LINE)
+        count = bisect_left(range(1, len(named) + 1), True, key=has_too_many)
+        return (write(count, _SHORTEST_LINE), count) if count else ("", 0)
+    lengths = range(_SHORTEST_LINE + 1, _LONGEST_LINE + 1)
+    longer = bisect_left(lengths, True, key=partial(is_too_long, len(named)))
+    return write(len(named), _SHORTEST_LINE + longer), len(named)
 
 
 def _write_text(
@@ -308,7 +312,7 @@ def _write_text(
     if len(named) < total:
         what = _SOME.format(shown=len(named), total=total)
         chosen = _CHOSEN
-        if file.places:
+        if file.has_titles:
             count = "all" if file.has_all else "many more"
             read = _READ.format(file=show_path(file.path), count=count)
     first = next((handle for handle, _one in named if handle), "")
@@ -356,41 +360,55 @@ def _write_file(
     """Write the file of handles, with all titles if ``with_titles``. Return a description of the
     file.
 
-    A changed text gets a new file name, because a session may still need the previous file.
+    If the cards, the handles or the settings changed, the file gets a new name, because a session
+    may still need the previous file.
     """
+    settings = brains.members[0].settings
+    budget = settings.hooks.catalogue_file_tokens if with_titles else 0
     cache = _find_cache(brains, access)
     if not cache:
         return _NO_FILE
     files = {handles.get(card.handled, ""): card.place for card in listed.cards}
     files.pop("", None)
-    lines = [_FILE_OF_HANDLES] if files else []
-    lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
-    places: tuple[str, ...] = ()
-    total = 0
-    settings = brains.members[0].settings
-    if with_titles and settings.hooks.catalogue_file_tokens:
-        budget = settings.hooks.catalogue_file_tokens
-        cards, total = _find_titles(brains, access, budget // _FILE_LINE)
-        text, places = _list_all(cards, total, budget)
-        lines += text.split("\n")
-    if not lines:
+    if not (files or budget):
         return _NO_FILE
-    key = crc32("\n".join(lines).encode(errors="replace"))
-    name = f"titles-{key:08x}.md"
+    key: list[object] = [files, budget]
+    if budget:
+        commits = [
+            (brain.root, brain.state.generation, brain.state.engine)
+            for brain in brains.members
+            if brain.state
+        ]
+        key += [access, brains.project, commits, time.strftime("%Y-%m-%d")]
+    name = f"titles-{crc32(repr(key).encode(errors='replace')):08x}.md"
     path = os.path.join(cache, name)
     try:
-        if not os.path.exists(path):
+        # Experience may withhold a card at any time, without a change of its file.
+        if not os.path.exists(path) or (budget and settings.effect.withhold_harmful):
+            lines = [_FILE_OF_HANDLES] if files else []
+            lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
+            if budget:
+                cards, total = _find_titles(brains, access, budget // _FILE_LINE)
+                lines += _list_all(cards, total, budget)[0].split("\n")
             write_export(path, lines)
             _remove_old_files(cache)
+        has_all = bool(budget) and _lists_all(path)
     except (OSError, StorageError, InputError):
         return _NO_FILE
-    return _TitleFile(f"{access.find(cache)}/{name}", places, has_all=len(places) == total)
+    return _TitleFile(f"{access.find(cache)}/{name}", has_titles=bool(budget), has_all=has_all)
+
+
+def _lists_all(path: str) -> bool:
+    """Return whether a file lists the titles of all cards. Raises StorageError."""
+    text = read_head(path, _MAX_BYTES).decode(errors="replace")
+    return any(line.startswith(_FILE_OF_ALL) for line in text.split("\n"))
 
 
 _show_place = lru_cache(maxsize=2048)(show_path)
 
 
 def _remove_old_files(cache: str) -> None:
+    glob = load(FIND_FILES)
     for old in glob.glob(os.path.join(glob.escape(cache), "titles-*.md")):
         if time.time() - os.path.getmtime(old) > _OLD:
             os.unlink(old)
@@ -486,7 +504,7 @@ def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
 
 
 def _prune_copies(copies: str, root: str) -> None:
-    for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
+    for name in load(FIND_FILES).iglob("**/*.*", root_dir=copies, recursive=True):
         if not name.endswith(_NEW) and not os.path.exists(os.path.join(root, name)):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(copies, name))

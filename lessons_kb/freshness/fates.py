@@ -23,6 +23,10 @@ PRESENT, MOVED, GONE, NEVER = ("present", "moved", "gone", "never")
 UNCLEAR = "unclear"
 """The fate of a file that the history does not show."""
 _WILDCARD = re.compile(r"[*?\[\]{}\\!]")
+_SPECIAL = re.compile(r"[*?\[\]{}\\]")
+"""Matches the characters of a path that a glob has to escape, as in the folder ``[id]``."""
+_BELOW = "/**"
+"""The end of a target that means everything in a folder."""
 _PACKAGE_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "mod.rs")
 """The main file of a folder that replaces a module."""
 _MOST_HOPS = 50
@@ -60,14 +64,16 @@ class ProjectFiles:
         *,
         store_copies: Callable[[Sequence[tuple[str, str]]], None],
         store_renames: Callable[[Iterable[str]], None],
+        store_merge_removals: Callable[[Iterable[str]], None],
     ) -> None:
         """``store_renames`` adds the renames of commits to the history. ``store_copies`` adds the
         files of a commit that are equal to a file which the commit removed, given as a commit and a
-        path.
+        path. ``store_merge_removals`` adds the merges that removed files.
         """
         self._top = top
         self._store_copies = store_copies
         self._store_renames = store_renames
+        self._store_merge_removals = store_merge_removals
         self._head = head
         self._history = history
         self._fates: dict[str, Fate] = {}
@@ -136,11 +142,7 @@ class ProjectFiles:
 
         A place is a path, and the number of the commit after which it ceased to exist.
         """
-        removals = {}
-        for path, number in places:
-            removal = self._history.find_removal(path, after=number)
-            if removal is not None:
-                removals[path, number] = removal
+        removals = self._find_removals(places)
         commits = {removal.commit for removal in removals.values()}
         unread = [commit for commit in commits if not self._history.has_renames(commit)]
         if unread:
@@ -156,6 +158,24 @@ class ProjectFiles:
         if deleted:
             self._store_copies(deleted)
         return following
+
+    def _find_removals(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Removal]:
+        """Return the removal of each place, if there is one."""
+        removals = {}
+        unknown = []
+        for path, number in places:
+            removal = self._history.find_removal(path, after=number)
+            if removal is None:
+                unknown.append((path, number))
+            else:
+                removals[path, number] = removal
+        if unknown:
+            self._store_merge_removals(path for path, _number in unknown)
+        for path, number in unknown:
+            removal = self._history.find_removal(path, after=number)
+            if removal is not None:
+                removals[path, number] = removal
+        return removals
 
     def _is_present(self, name: str) -> bool:
         return name in self._head or bool(_ending(self._head_names, name))
@@ -199,13 +219,17 @@ class ProjectFiles:
         for _ in range(_MOST_HOPS):
             removal = self._history.find_removal(current, after=number)
             if removal is None:
-                return _UNCLEAR if last is None else _describe(GONE, last)
+                if last is None or self._history.list_gaps():
+                    return _UNCLEAR
+                return _describe(GONE, last)
             last, number = removal, removal.number
             target = self._find_target(removal, current)
             package = self._find_package(current)
             if package and not target:
-                return _describe(MOVED, removal, f"{package}/**")
+                return _describe(MOVED, removal, package + _BELOW)
             current = target or self._find_copy(removal, current)
+            if not current and self._history.has_gap(removal.commit):
+                return _UNCLEAR
             if not current:
                 return _describe(GONE, removal)
             if current in self._head:
@@ -295,12 +319,18 @@ class ProjectFiles:
             if moves:
                 new_folder, count = moves.most_common(1)[0]
                 if 2 * count > len(pairs):
-                    return (new_folder + plain[len(folder) :],)
-        return tuple(targets)[:_MOST_TARGETS]
+                    return (_escape(new_folder) + plain[len(folder) :],)
+        return tuple(map(_escape, targets))[:_MOST_TARGETS]
 
 
 def _describe(state: str, removal: Removal, *targets: str) -> Fate:
     return Fate(state=state, targets=targets, commit=removal.commit, day=removal.day)
+
+
+def _escape(target: str) -> str:
+    """Return a glob that matches only a target: a path, or everything in a folder."""
+    path = target.removesuffix(_BELOW)
+    return _SPECIAL.sub(r"\\\g<0>", path) + target[len(path) :]
 
 
 def _join(fates: Sequence[Fate]) -> Fate:

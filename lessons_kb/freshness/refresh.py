@@ -17,16 +17,18 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
 from lessons_kb.cards.card_names import find_linked
+from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge
 from lessons_kb.freshness.mentions import find_edits_with
 from lessons_kb.freshness.symbols import Symbols
 from lessons_kb.model import CURRENT, GLOB, SYMBOL, Anchor, Document, Standing
-from lessons_kb.on_demand import DECIDE_CONDITIONS, FIND_CONFLICTS, load
+from lessons_kb.on_demand import DECIDE_CONDITIONS, load
 from lessons_kb.process.git import Repository, find_ignored, list_files
 from lessons_kb.process.git_history import (
     find_copies,
+    find_merge_removals,
     has_whole_history,
     is_ancestor,
     list_head,
@@ -51,6 +53,14 @@ _WILDCARDS = re.compile(r"[*?\[\]{}\\!]+")
 
 K = TypeVar("K", bound=Hashable)
 """The key of a card, which is its number in the catalogue or its id."""
+
+
+class HistoryFault(NamedTuple):
+    """What git cannot read of a history."""
+
+    reason: str
+    commits: int = 0
+    """The number of commits that git cannot read; 0 if it can read none."""
 
 
 class _Card(NamedTuple):
@@ -115,7 +125,7 @@ def _add_rivals(
 ) -> dict[int, Standing]:
     """Return standings to which the cards that contradict each card and replace it are added.
 
-    The cards are compared again only if their demands, or the set of cards that are given, have
+    The cards are compared again only if their patterns, or the set of cards that are given, have
     changed.
     """
     silences = {number: standing.silence for number, standing in standings.items()}
@@ -140,11 +150,10 @@ def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, t
     numbers = {card.id: number for number, card in cards.items()}
     judged = [replace(card, standing=standings[number]) for number, card in cards.items()]
     rivals: dict[int, list[str]] = {}
-    comparison = load(FIND_CONFLICTS)
     pairs = list(find_linked([card for card in judged if card.is_injectable]))
-    pairs += [(conflict.first, conflict.second) for conflict in comparison.find_conflicts(judged)]
+    pairs += [(conflict.first, conflict.second) for conflict in find_conflicts(judged)]
     for first, second in pairs:
-        stronger, weaker = comparison.choose(first, second)
+        stronger, weaker = choose(first, second)
         yields_to = rivals.setdefault(numbers[weaker.id], [])
         if stronger.id not in yields_to:
             yields_to.append(stronger.id)
@@ -166,8 +175,8 @@ def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, St
     return add_conditions(standings, claims, top or brain.root)
 
 
-def find_history_fault(brain: Brain) -> str:
-    """Return why git cannot read the history of a brain's project, or "" if it can.
+def find_history_fault(brain: Brain) -> HistoryFault | None:
+    """Return why git cannot read the history of a brain's project, or None if it can.
 
     If it could not read the history before, it tries again.
     """
@@ -175,24 +184,40 @@ def find_history_fault(brain: Brain) -> str:
     path = os.path.join(brain.cache, HISTORY_NAME)
     try:
         if top is None or not has_whole_history(top):
-            return ""
+            return None
         head = Repository(top).head()
     except GitError as error:
-        return str(error)
-    if not os.path.isfile(path) or not _take_fault(path, head):
-        return ""
-    brain.read(lambda opened: opened.catalogue.write_mark(PROJECT_MARK, ""))
-    refresh_standings(brain)
-    with contextlib.closing(FileHistory(path)) as history:
-        return history.read_fault(head)
-
-
-def _take_fault(path: str, head: str) -> str:
-    """Delete and return the fault that is stored for a HEAD."""
+        return HistoryFault(str(error))
+    if not os.path.isfile(path):
+        return None
+    if _forget_fault(top, path, head):
+        brain.read(lambda opened: opened.catalogue.write_mark(PROJECT_MARK, ""))
+        refresh_standings(brain)
     with contextlib.closing(FileHistory(path)) as history:
         fault = history.read_fault(head)
-        history.forget_fault()
-    return fault
+        gaps = history.list_gaps()
+    if fault:
+        return HistoryFault(fault)
+    reasons = list(gaps.values())
+    return HistoryFault(reasons[0], commits=len(gaps)) if gaps else None
+
+
+def _forget_fault(top: str, path: str, head: str) -> bool:
+    """Return whether a history has to be read again, and prepare it for that."""
+    with contextlib.closing(FileHistory(path)) as history:
+        if history.read_fault(head):
+            history.forget_fault()
+            return True
+        if _has_closed_gap(top, history):
+            history.forget_head()
+            return True
+    return False
+
+
+def _has_closed_gap(top: str, history: FileHistory) -> bool:
+    """Return whether git can now read a commit that it could not read before."""
+    gap = next(iter(history.list_gaps()), "")
+    return bool(gap) and not read_renames(top, [gap]).unreadable
 
 
 def _judge_all(
@@ -314,12 +339,24 @@ def _open_files(top: str, head: frozenset[str], history: FileHistory) -> Project
     """Return the files of a project, given those of HEAD."""
 
     def store_renames(commits: Iterable[str]) -> None:
-        history.add_renames(read_renames(top, commits))
+        renames = read_renames(top, commits)
+        history.add_renames(renames.targets)
+        history.add_gaps(renames.unreadable)
 
     def store_copies(removals: Sequence[tuple[str, str]]) -> None:
         history.add_copies(find_copies(top, removals))
 
-    return ProjectFiles(top, head, history, store_renames=store_renames, store_copies=store_copies)
+    def store_merge_removals(paths: Iterable[str]) -> None:
+        history.add_removals(find_merge_removals(top, paths))
+
+    return ProjectFiles(
+        top,
+        head,
+        history,
+        store_renames=store_renames,
+        store_copies=store_copies,
+        store_merge_removals=store_merge_removals,
+    )
 
 
 def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, list[str]]:
@@ -438,9 +475,10 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
             raise GitError(fault)
         try:
             if history.head != head:
-                goes_on = is_ancestor(top, history.head)
-                commits = read_name_changes(top, after=history.head if goes_on else "")
-                history.add(commits, head=head, afresh=not goes_on)
+                goes_on = is_ancestor(top, history.head) and not _has_closed_gap(top, history)
+                log = read_name_changes(top, after=history.head if goes_on else "")
+                history.add(log.commits, head=head, afresh=not goes_on)
+                history.add_gaps(log.unreadable)
             yield history
         except GitError as error:
             history.write_fault(head, str(error))

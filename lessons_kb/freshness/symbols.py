@@ -35,8 +35,7 @@ class Symbols:
             answers = self._compare_with_last(unknown)
             rest = sorted(unknown - answers.keys())
             if rest:
-                found = find_words(self._top, head, rest, self._excluded)
-                answers |= {name: name in found for name in rest}
+                answers |= find_words(self._top, head, rest, self._excluded)
             self._history.add_words(head, answers)
             present |= answers
         self._history.searched_head = head
@@ -78,8 +77,10 @@ class Symbols:
         self._history.forget_words(but=[self._history.head, *names])
 
     def is_present(self, name: str) -> bool:
-        """Return whether HEAD has a symbol that was looked up."""
-        return self._present[self._history.head][name]
+        """Return whether HEAD has a symbol that was looked up, or may have it in a file that git
+        cannot read.
+        """
+        return self._present[self._history.head].get(name, True)
 
     def find_fate(self, name: str, base: str) -> Fate:
         """Return the fate of a symbol that HEAD lacks. ``base`` is a commit that was looked up."""

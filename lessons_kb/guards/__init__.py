@@ -33,7 +33,9 @@ failed. All but the last save their state as JSON data with ``to_state()`` and r
 
 from __future__ import annotations
 
-from lessons_kb.calls.parse_call import digest_arguments, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.calls.arguments import digest_arguments
+from lessons_kb.calls.failure_kinds import kind_of_failure
+from lessons_kb.calls.parse_call import kind_of_tool, parse_call
 from lessons_kb.guards.session_guards import (
     EditLoopGuard,
     FileLedger,

@@ -72,6 +72,11 @@ _LEADS, _TITLED = 8, 7
 _INDEX_LINE = re.compile(r"\s*[-*]\s+\[([^\]\n]+)\]\(([^()\s]+\.md)\)")
 """Matches a line of an index, with a link to another file and a description of the file."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_MARKER = re.compile(rf"\A{_ITEM.pattern}")
+_CAPITALISED = re.compile(
+    r"(?:\W*[A-Z0-9`(][^\s]*|\W*(?:[a-z]{1,3}|with|from|into|over)\W*|\W+)(?:\s+|\Z)"
+)
+"""Matches a word of a heading in title case. Only short words begin with a small letter there."""
 _OVERVIEW = re.compile(r"\s*\||[^├]*├──")
 _NO_PROSE = re.compile(rf"{_OVERVIEW.pattern}|\W*```")
 _BULLET = re.compile(r"\s*[-*+]\s")
@@ -487,7 +492,8 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
         lessons.append(replace(whole, former=collect_former(former, own)))
     for card, rules in build_cards(file, lines, set()):
         own = [rule.line for rule in rules]
-        lessons.append(replace(card, former=collect_former(former, own)))
+        title = _complete_topic(card.title, rules)
+        lessons.append(replace(card, title=title, former=collect_former(former, own)))
     return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over))
 
 
@@ -546,7 +552,7 @@ def _build_card(file: RulesFile, rules: Sequence[AgentRule]) -> Incoming:
     under = f" under “{path}”" if path else ""
     sections.setdefault(SITUATION, []).insert(0, f"From {base}{under}.")
     ordered = [name for name in SECTIONS if name in sections]
-    dates = [split_date(_ITEM.sub("", first.text, count=1)).date]
+    dates = [split_date(_MARKER.sub("", first.text)).date]
     dates += [split_date(label).date for label in reversed(first.headings)]
     names: list[str] = []
     for rule in rules:
@@ -585,6 +591,28 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
     forbidding = [rule for rule in prose if NEGATIVE.search(rule.text)]
     completing = (*forbidding, *prose)[:1]
     return shorten(": ".join([heading, *map(title_of, completing)]), _MAX_TITLE)
+
+
+def _complete_topic(title: str, rules: Sequence[AgentRule]) -> str:
+    """Return a title that is only a topic, as a heading in title case is, with a rule of the card.
+
+    A rule that forbids something comes first, because it names the mistake.
+    """
+    words = list(_CAPITALISED.finditer(title))
+    is_topic = sum(len(word[0]) for word in words) == len(title)
+    if not is_topic or NEGATIVE.search(title):
+        return title
+    prose = [title_of(rule) for rule in rules if not _NO_PROSE.match(rule.text)]
+    leads = [unmarked(rule.lead).rstrip(" :") for rule in rules[:1] if rule.lead]
+    forbidding = [text for text in prose if NEGATIVE.search(text)]
+    texts = [text for text in (*forbidding, *leads, *prose) if not title.endswith(text)]
+    heading = title.rpartition(": ")[2]
+    if not texts:
+        return title
+    whole = texts[0] if texts[0].startswith(heading) else f"{heading}: {texts[0]}"
+    if len(whole) <= _MAX_TITLE:
+        return whole
+    return whole[: whole.rfind(" ", 0, _MAX_TITLE)].rstrip(" ,.;:") + "…"
 
 
 def _undated_headings(rule: AgentRule) -> list[str]:
@@ -649,7 +677,10 @@ def _undated(text: str) -> str:
 
 def title_of(rule: AgentRule) -> str:
     """Return the title of a single rule."""
-    title = split_lead(_ITEM.sub("", _undated(rule.text), count=1))[0]
+    text = _MARKER.sub("", _undated(rule.text))
+    title = split_lead(text)[0]
+    if len(title.split()) < _FEWEST_WORDS:  # "NEVER" or "Formatting" says nothing without the rest
+        title = split_lead(unmarked(text))[0]
     return shorten(title, _MAX_TITLE) or " ".join(rule.headings[-1:]) or "Rule"
 
 

@@ -123,6 +123,8 @@ class Effect:
     """The number of times that commits added the mistake, according to its patterns. The items are
     (month such as ``2026-01``, times before the card was created, times since then), oldest first.
     """
+    added_partly: bool = False
+    """Whether newer commits have not been searched yet, so that ``added`` will grow."""
     expected: float | None = None
     """The difference, shrunk towards the difference of the brain's other cards, or None without
     enough data.
@@ -138,10 +140,14 @@ def tell_added(effects: Iterable[Effect]) -> str:
     """Describe how often commits added mistakes that patterns detect. Return "" if they never
     did.
     """
-    months = [month for effect in effects for month in effect.added]
-    before = sum(month[1] for month in months)
-    since = sum(month[2] for month in months)
-    return f"added {before:,}× before the card, {since:,}× since" if before or since else ""
+    before = since = 0
+    so_far = ""
+    for effect in effects:
+        before += sum(month[1] for month in effect.added)
+        since += sum(month[2] for month in effect.added)
+        if effect.added_partly:
+            so_far = " so far; the rest of the history is read the next time"
+    return f"added {before:,}× before the card, {since:,}× since{so_far}" if before or since else ""
 
 
 @frozen
@@ -369,6 +375,16 @@ def tell_outcomes(effect: Effect) -> str:
     times = {OPENED: effect.opened, **effect.outcomes}
     names = (OPENED, *KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
     return ", ".join(f"{name} {times[name]}×" for name in names if times.get(name))
+
+
+def tell_checklist(effect: Effect) -> str:
+    """Describe how many checklist items the answers and changes showed. Return "" without a check.
+
+    An item that is not shown may still have been done, and its mistake may have been avoided.
+    """
+    if not effect.checked:
+        return ""
+    return f"{effect.addressed:,} of {counted(effect.checked, 'checklist item')} shown"
 
 
 def tell_pooled(pooled: Pooled) -> str:

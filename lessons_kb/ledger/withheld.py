@@ -8,27 +8,38 @@ import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NO_GATE, NOTE, RULE, WITHHELD, Card
-from lessons_kb.on_demand import KEYED_HASHES, load
+from lessons_kb.on_demand import KEYED_HASHES, SECRETS, USER_SETTINGS, load
 from lessons_kb.store.journal import read_arm
 from lessons_kb.store.locations import user_settings_path
-from lessons_kb.store.secrets import withhold_key
-from lessons_kb.store.user_settings import WithholdSettings, read_user_settings
+
+if TYPE_CHECKING:
+    from lessons_kb.store.user_settings import WithholdSettings
 
 
-def read_withholding() -> WithholdSettings:
-    """Return the user's settings for withholding, or the default in a trial or if they are
-    invalid.
+def is_withholding() -> bool:
+    """Return whether the user withholds lessons from some sessions."""
+    return _read_settings() is not None
+
+
+def _read_settings() -> WithholdSettings | None:
+    """Return the user's settings for withholding. Return None if no lesson is withheld, as in a
+    trial, or if the settings are invalid.
     """
-    if os.path.exists(user_settings_path()):
-        with suppress(ConfigError):  # `lessons doctor` reports it
-            settings = read_user_settings(WithholdSettings)
-            if settings.withhold and not read_arm(os.environ):
-                return settings
-    return WithholdSettings()
+    if not os.path.exists(user_settings_path()):
+        return None
+    user_settings = load(USER_SETTINGS)
+    with suppress(ConfigError):  # `lessons doctor` reports it
+        settings: WithholdSettings = user_settings.read_user_settings(
+            user_settings.WithholdSettings
+        )
+        if settings.withhold and not read_arm(os.environ):
+            return settings
+    return None
 
 
 def find_withheld(
@@ -40,11 +51,11 @@ def find_withheld(
     subagent belongs to the session of its parent. With an ``occasion``, the ledger records the
     withheld lessons. A lesson that was already given in the session is not withheld.
     """
-    settings = read_withholding() if session else WithholdSettings()
-    if not settings.withhold:
+    settings = _read_settings() if session else None
+    if settings is None:
         return set()
     try:
-        key = withhold_key()
+        key = load(SECRETS).withhold_key()
     except (StorageError, OSError):
         return set()
     journal = brain.hook_journal

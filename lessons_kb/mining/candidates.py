@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
 from lessons_kb.mining.commit_facts import CommitFacts, choose
-from lessons_kb.mining.rank_commits import RankedCommit, explain_rank, rank_commits
+from lessons_kb.mining.rank_commits import LEAST, RankedCommit, explain_rank, rank_commits
+from lessons_kb.mining.reverts import find_reverted, find_targets
 from lessons_kb.mining.triggers import POINTS, REVIEW, Sighting
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.error_signature import shows
@@ -18,14 +19,15 @@ from lessons_kb.values import frozen, replace
 
 ALIKE = 0.6
 """The Jaccard index of the terms of two titles from which they are about the same mistake."""
-LEAST_COMMIT = -1.0
-"""The score, in log-odds, below which a commit is not a candidate."""
 SURE_POINTS = 3.0
 """The points of signals at which the probability that a sighting is a mistake is one half."""
 HALF_LIFE_DAYS = 180.0
 _DAY = 86_400.0
 _FIXED_WITHIN = 3 * _DAY
 """The longest time, in seconds, between a mistake in a session and the commit that fixed it."""
+TAKEN_BACK = 2.0
+"""The points, in log-odds, that a fix loses if a later commit reverted it. Its draft would teach
+what was found to be wrong."""
 MIN_TERMS = 3
 _MAX_EXAMPLES = 5
 
@@ -58,33 +60,49 @@ def find_candidates(
     """Return the candidates for lessons, with the best first. ``now`` is in seconds since the
     epoch.
     """
-    code = _drop_repeated_commits(commits)
-    ranked = rank_commits(code)
+    history = choose(commits)
+    targets = find_targets(history)
+    reverted = find_reverted(history, targets)
+    code = _drop_repeated_commits(history, reverted)
+    in_force = [facts for facts in code if facts.id not in reverted]
+    ranked = [_lower_if_reverted(commit, reverted) for commit in rank_commits(code)]
     scores = {commit.facts.id: commit.score for commit in ranked}
     used: set[str] = set()
     candidates: list[Candidate] = []
     for group in _group_sightings(sightings):
-        fixes = _find_fixes(group, code, scores)
+        fixes = _find_fixes(group, in_force, scores)
         used.update(facts.id for facts in fixes)
         candidate = _of_sightings(group, fixes, now)
         if candidate:
             candidates.append(candidate)
     rest = [commit for commit in ranked if commit.facts.id not in used]
-    rest = [commit for commit in rest if commit.score >= LEAST_COMMIT]
+    rest = [commit for commit in rest if commit.score >= LEAST]
     rest.sort(key=lambda commit: -commit.score)
-    candidates += [_of_commits(similar, now) for similar in _group_commits(rest)]
+    groups = _group_commits(rest, reverts=targets)
+    candidates += [_of_commits(similar, reverted, now) for similar in groups]
     return sorted(candidates, key=lambda candidate: (-candidate.rank, -candidate.at, candidate.id))
 
 
-def _drop_repeated_commits(commits: Sequence[CommitFacts]) -> list[CommitFacts]:
-    """Return the first commit of each change. A rebase or cherry-pick makes another commit of
-    it.
+def _lower_if_reverted(commit: RankedCommit, reverted: Mapping[str, str]) -> RankedCommit:
+    """Return a commit with fewer points if a later commit took it back."""
+    if commit.facts.id not in reverted:
+        return commit
+    return replace(commit, score=commit.score - TAKEN_BACK)
+
+
+def _drop_repeated_commits(
+    history: Sequence[CommitFacts], reverted: Container[str]
+) -> list[CommitFacts]:
+    """Return the first commit of each change, sorted by time. A rebase or cherry-pick makes another
+    commit of it.
+
+    If the first one was taken back, the same change was made again by a later one.
     """
     first: dict[tuple[object, ...], CommitFacts] = {}
-    for facts in sorted(choose(commits), key=lambda facts: facts.at):
+    for facts in sorted(history, key=lambda facts: (facts.id in reverted, facts.at)):
         size = (facts.added, facts.removed, facts.test_lines)
         first.setdefault((facts.subject, facts.paths, *size), facts)
-    return list(first.values())
+    return sorted(first.values(), key=lambda facts: facts.at)
 
 
 def _group_sightings(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
@@ -102,15 +120,19 @@ def _group_sightings(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
     return [list(chain.from_iterable(some)) for some in joined]
 
 
-def _group_commits(ranked: Sequence[RankedCommit]) -> list[list[RankedCommit]]:
+def _group_commits(
+    ranked: Sequence[RankedCommit], *, reverts: Container[str]
+) -> list[list[RankedCommit]]:
     """Group commits with similar subjects that share a file.
 
     Subjects such as "Minor cleanup" are ignored, because two of them do not show the same mistake.
+    A revert quotes the subject of the commit that it takes back, and does not repeat its mistake.
     """
 
     def subject_of(commit: RankedCommit) -> str:
         subject = commit.facts.subject
-        return "" if shows("noise", subject.lower()) else subject
+        is_ignored = commit.facts.id in reverts or shows("noise", subject.lower())
+        return "" if is_ignored else subject
 
     return _join(ranked, subject_of, lambda commit: commit.facts.paths)
 
@@ -251,22 +273,29 @@ def _name_sources(group: Sequence[Sighting]) -> str:
     return "sessions and reviews" if True in are_reviews else "sessions"
 
 
-def _of_commits(group: Sequence[RankedCommit], now: float) -> Candidate:
+def _of_commits(
+    group: Sequence[RankedCommit], reverted: Mapping[str, str], now: float
+) -> Candidate:
     """Return the candidate of a group of similar commits, in which the likeliest commit is
     first.
+
+    A fix that was taken back, and the same fix when it came again, correct one mistake.
     """
     best = group[0]
     first = best.facts
-    reasons = [f"{len(group)} commits alike"] if len(group) > 1 else []
+    fixes = sum(commit.facts.id not in reverted for commit in group)
+    reasons = [f"reverted by {reverted[first.id][:8]}"] if first.id in reverted else []
+    if fixes > 1:
+        reasons.append(f"{fixes} commits alike")
     return _rank(
         best.score,
         0,
         now,
         # Two commits of one feature are not a mistake that was made twice.
-        often=len(group) if shows("repairs", first.subject.lower()) else 1,
+        often=max(fixes, 1) if shows("repairs", first.subject.lower()) else 1,
         id=first.id,
         title=first.subject,
-        occurrences=len(group),
+        occurrences=max(fixes, 1),
         at=max(commit.facts.at for commit in group),
         reasons=tuple(reasons + explain_rank(best)),
         paths=first.paths[:5],

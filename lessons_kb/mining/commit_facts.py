@@ -87,6 +87,27 @@ class CommitFacts:
         return any(is_code(path) for path in self.paths[:1])
 
 
+def name_facts(commit_id: str, at: float, message: str, paths: Sequence[str]) -> CommitFacts:
+    """Return the facts that the message and the changed files of a commit give, without a patch."""
+    subject, _, body = message.strip().partition("\n")
+    written = filter(is_written, paths)
+    changed: list[str] = []
+    tests: list[str] = []
+    for path in written:
+        names = tests if is_test(path) else changed
+        names.append(path)
+    changed.sort(key=lambda path: not is_code(path))
+    return CommitFacts(
+        id=commit_id,
+        at=at,
+        subject=subject.strip(),
+        body=body.strip(),
+        paths=tuple(changed[:_MAX_PATHS]),
+        tests=tuple(tests[:_MAX_PATHS]),
+        files=len(paths),
+    )
+
+
 def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitFacts:
     """Return the facts about a commit. ``patch`` is git's patch without context lines."""
     subject, _, body = message.strip().partition("\n")

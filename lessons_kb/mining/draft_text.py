@@ -28,6 +28,15 @@ from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns, read_patterns
 from lessons_kb.mining.candidates import Candidate
+from lessons_kb.mining.prefill import (
+    choose_paths,
+    find_error_lines,
+    pick_causes,
+    pick_items,
+    pick_main_files,
+    pick_symptoms,
+    split_prose,
+)
 from lessons_kb.mining.triggers import (
     INTERRUPT,
     MISTAKES,
@@ -42,8 +51,7 @@ from lessons_kb.mining.triggers import (
 )
 from lessons_kb.model import Document, Event, Pattern, Source
 from lessons_kb.text.error_signature import error_signature, shows
-from lessons_kb.text.sanitize import clean, clean_line
-from lessons_kb.text.sentences import split_sentences
+from lessons_kb.text.sanitize import clean
 from lessons_kb.text.times import format_moment
 from lessons_kb.values import field, frozen
 
@@ -73,7 +81,6 @@ _CHANGED = "What was changed:"
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
-_MAX_PATHS = 5
 _MAX_SOURCES = 3
 """The maximum number of commits, and of sightings, that a draft names as sources."""
 
@@ -93,6 +100,8 @@ class Sketch:
     paths: Sequence[str] = ()
     symptoms: Sequence[str] = ()
     detect: Sequence[Pattern] = ()
+    gate: str | None = None
+    not_for: Sequence[str] = ()
     example: str = ""
     """The task in which the mistake was made, as one line."""
     sources: Sequence[Source] = ()
@@ -118,7 +127,7 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     return Sketch(
         title=_shorten(one_line(hint, _MAX_HINT)) or UNTITLED,
         sections=_write_sections(facts, heading, change, output=output),
-        paths=_protected(files),
+        paths=choose_paths(files),
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
@@ -135,16 +144,11 @@ def _make_trigger_source(trigger: Trigger) -> Source:
 
 def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
     """Return the task and the error of a mistake, because a future task may have the same."""
-    symptoms = []
-    request = one_line(trigger.request, _MAX_HINT) if trigger.kind != REJECTION else ""
-    if len(request.split()) >= _MIN_WORDS:
-        symptoms.append(request)
+    prompts = [trigger.request] if trigger.kind != REJECTION else []
     output = trigger.failure.output if trigger.failure else ""
     lines = [line.strip().removeprefix("E ").strip() for line in clean(output).splitlines()]
     errors = [line for line in lines if shows("error", line.lower())]
-    if errors:
-        symptoms.append(_shorten(one_line(errors[-1], _MAX_HINT)))
-    return tuple(dict.fromkeys(symptoms))
+    return pick_symptoms(prompts, map(_shorten, errors[-1:]))
 
 
 def sketch_session(
@@ -177,7 +181,7 @@ def sketch_session(
     return Sketch(
         title=title or UNTITLED,
         sections=_write_sections([*facts, _changed(files or fixed)], _CHANGED, diff),
-        paths=_protected(both or fixed or files),
+        paths=choose_paths(both or fixed or files),
         example=one_line(request, _MAX_HINT),
         sources=sources,
     )
@@ -224,28 +228,23 @@ def sketch_candidate(
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
     quotes = [sighting.quote for sighting in candidate.sightings]
-    sentences = _split_prose([body, *causes, *quotes])
-    explanations = [sentence for sentence in sentences if shows("explains", sentence.lower())][:2]
+    sentences = split_prose([body, *causes, *quotes])
+    explanations = pick_causes(sentences)
     if explanations:
-        sections["Root Cause"] = " ".join(map(clean_line, explanations))
-    others = [
-        sentence
-        for sentence in sentences
-        if not sentence[0].islower() and sentence not in explanations
-    ]
-    instructions = [clean_line(sentence).lstrip("-* ") for sentence in others]
-    instructions = [sentence for sentence in instructions if is_instruction(sentence)][:3]
+        sections["Root Cause"] = " ".join(explanations)
+    instructions = pick_items(sentence for sentence in sentences if sentence not in explanations)
     if instructions:
         items = [f"- [ ] {sentence}" for sentence in instructions]
         sections["Prevention Checklist"] = "\n".join(items)
     errors = [sighting.title for sighting in candidate.sightings if sighting.signature]
-    errors += [line for line in map(str.strip, body.splitlines()) if shows("error", line.lower())]
-    symptoms = [*prompts[:2], *(_shorten(one_line(line, _MAX_HINT)) for line in errors[:2])]
+    errors += find_error_lines(body)
+    main = pick_main_files(candidate.paths, _count_changed_lines(change), candidate.title)
+    subject = _REFERENCE.sub("", candidate.title).strip()
     return Sketch(
-        title=name_mistake(candidate.title) or one_line(candidate.title, _MAX_HINT) or UNTITLED,
+        title=name_mistake(candidate.title) or one_line(subject, _MAX_HINT) or UNTITLED,
         sections=sections,
-        paths=_protected(candidate.paths),
-        symptoms=tuple(dict.fromkeys(symptoms))[:3],
+        paths=choose_paths(main),
+        symptoms=pick_symptoms(prompts, map(_shorten, errors)),
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
         sources=_find_sources(candidate),
     )
@@ -300,16 +299,6 @@ def _list_facts(
     return list(dict.fromkeys(facts))
 
 
-def _split_prose(texts: Iterable[str]) -> list[str]:
-    """Return the sentences of some texts, without tables and overlong sentences."""
-    sentences: list[str] = []
-    for text in texts:
-        for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*] )", text):
-            sentences += split_sentences(" ".join(paragraph.split()))
-    short = [sentence for sentence in sentences if 0 < len(sentence) <= _MAX_SENTENCE]
-    return [sentence for sentence in short if "|" not in sentence]
-
-
 def name_mistake(subject: str) -> str:
     """Return the mistake that a commit's subject names, or "" if the subject names the change
     instead.
@@ -324,12 +313,6 @@ def name_mistake(subject: str) -> str:
                 title = title[0].upper() + title[1:]
             return title if _words(title) > _MIN_TITLE else ""
     return ""
-
-
-def is_instruction(sentence: str) -> bool:
-    """Return whether a sentence is an instruction and can therefore be a checklist item."""
-    text = sentence.strip()
-    return _INSTRUCTION.search(text) is not None and _REPORT.search(text) is None
 
 
 def split_evidence(text: str) -> tuple[str, str]:
@@ -494,6 +477,16 @@ def names_of(part: str) -> tuple[str, ...]:
     return _unique(names) or ("",)
 
 
+def _count_changed_lines(diff: str) -> dict[str, int]:
+    """Return the number of changed lines of each file in a diff."""
+    counts: dict[str, int] = {}
+    for part in split_files(diff):
+        body = part.partition("\n@@ ")[2]
+        changed = [line for line in body.splitlines() if line.startswith(("+", "-"))]
+        counts[names_of(part)[-1]] = len(changed)
+    return counts
+
+
 def _names(diff: str) -> tuple[str, ...]:
     return _unique(filter(None, (names_of(part)[-1] for part in split_files(diff))))
 
@@ -535,17 +528,6 @@ def _changed(files: Sequence[str]) -> str:
     return f"Changed files: {names}{more}" if files else ""
 
 
-def _protected(files: Sequence[str]) -> tuple[str, ...]:
-    """Return the changed files for a card's ``paths``, which are files of the project but not
-    tests.
-
-    If all of them are tests, the tests are returned.
-    """
-    inside = [path for path in files if not path.startswith(("/", "..")) and ":" not in path]
-    code = [path for path in inside if not re.search(r"(?:^|/)tests?/|test_|[._]test\.", path)]
-    return tuple((code or inside)[:_MAX_PATHS])
-
-
 def _quoted(text: str) -> str:
     line = one_line(text, _MAX_QUOTE)
     return f"> “{line}”" if line else ""
@@ -581,8 +563,8 @@ MISSING = {
 }
 """Mapping from each part of a card to the description of the part if it is missing."""
 
-_OPEN, _NO_MISTAKE, _NO_CAUSE, _INSTRUCTION, _REPORT = compile_patterns(
-    "draft_gaps.toml", "open", "no mistake", "no cause", "instruction", "report"
+_OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns(
+    "draft_gaps.toml", "open", "no mistake", "no cause"
 )
 _TITLES = tuple(
     re.compile(one, re.IGNORECASE) for one in read_patterns("draft_gaps.toml")["titles"]
@@ -592,8 +574,6 @@ _REFERENCE = re.compile(
     r"(?:[\s,;:(\[]+(?:(?:closes|fix(?:es)?|refs|see) )?(?:#|gh-)\d+[)\].]*)+$", re.IGNORECASE
 )
 _TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
-_MAX_SENTENCE = 300
-_MIN_WORDS = 3
 _REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*shown-by).*?-->")
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
 _COMMENT = r"<!--.*?(?:-->|\Z)"

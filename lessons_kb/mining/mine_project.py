@@ -17,15 +17,17 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.calls.failure_kinds import kind_of_failure
 from lessons_kb.calls.failure_signs import CHANGES
-from lessons_kb.calls.parse_call import find_command, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.calls.parse_call import find_command, kind_of_tool, parse_call
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.mining.candidates import Candidate, find_candidates
-from lessons_kb.mining.commit_facts import CommitFacts, read_facts
+from lessons_kb.mining.commit_facts import CommitFacts
+from lessons_kb.mining.read_commits import read_commits
 from lessons_kb.mining.review_comments import read_comments, show_replacement
 from lessons_kb.mining.triggers import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
-from lessons_kb.process.git import list_commits, read_patches
+from lessons_kb.process.git import list_commits
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
 from lessons_kb.store.files import (
@@ -398,8 +400,7 @@ def _read_commits(
     new_rows: dict[str, dict[str, Any]] = {}
     done = 0
     try:
-        for patch in read_patches(directory, missing) if missing else ():
-            facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
+        for facts in read_commits(directory, missing) if missing else ():
             new_rows[facts.id] = _redact_facts(facts)
             done += 1
             if not done % _BATCH:
@@ -424,11 +425,15 @@ def _read_commits(
 def _redact_facts(facts: CommitFacts) -> dict[str, Any]:
     """Return the facts about a commit as data, without secrets.
 
-    Checksums are not redacted, because they contain no text but could look like a secret.
+    Hash and checksums are not redacted, because they contain no text but look like a secret.
     """
-    checksums = {"added_lines": facts.added_lines, "removed_lines": facts.removed_lines}
-    texts = replace(facts, added_lines="", removed_lines="")
-    return {**redact_data(as_data(texts)), **checksums}
+    texts = replace(facts, id="", added_lines="", removed_lines="")
+    numbers = {
+        "id": facts.id,
+        "added_lines": facts.added_lines,
+        "removed_lines": facts.removed_lines,
+    }
+    return {**redact_data(as_data(texts)), **numbers}
 
 
 def extract(

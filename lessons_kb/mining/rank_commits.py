@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from lessons_kb.mining.commit_facts import CommitFacts, is_prose, unpack_lines
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 _DAY = 86_400.0
 SOON = 7 * _DAY
@@ -29,6 +30,9 @@ _LITTLE = 30
 """The number of changed lines that a fix needs. Larger changes lose points."""
 _FEW_FILES = 5
 _MUCH_BODY = 600
+_MOST_CAUSES, _MOST_FIXES_BEFORE, _MOST_IN_A_ROW = 3, 5, 5
+"""The numbers of comments, of earlier fixes, and of commits in a row from which more count no more.
+"""
 _SHARED_TERMS = 2
 """The number of terms that the subjects of two fixes of one subject share."""
 
@@ -48,6 +52,9 @@ class Signals(NamedTuple):
     """1 if the subject is about typos, linters, looks or documentation."""
     vague: float
     """1 if the subject does not say what was wrong, such as *fix bugs*."""
+    contrast: float
+    """1 if the subject of a repair says what happens instead of the mistake: *before*, *without*,
+    *preserve*, *stop*."""
     reverts: float
     """1 if the commit reverts another one."""
     explained: float
@@ -99,6 +106,7 @@ WEIGHTS = {
     "noise": Weight(-1.5, "set: by definition not a fix; too few examples to fit"),
     "trivial": Weight(-0.9, "fitted: 8 % of mistakes, 14 % of all"),
     "vague": Weight(-1.0, "set: no example in the labelled commits; such a card has no subject"),
+    "contrast": Weight(0.8, "fitted: 28 % of mistakes, 11 % of others; also of authors' lessons"),
     "reverts": Weight(1.0, "set: no example in the labelled commits; somebody took a change back"),
     "explained": Weight(1.0, "fitted: 56 % of mistakes, 28 % of all"),
     "failed": Weight(0.5, "fitted: 17 % of mistakes, 9 % of all"),
@@ -118,6 +126,10 @@ WEIGHTS = {
 repositories, which were drawn at random and labelled before the fit. See `python -m benchmarks mine
 --fit` and docs/mine.md.
 """
+
+
+LEAST = -1.0
+"""The score, in log-odds, below which a commit is not a candidate."""
 
 
 @frozen
@@ -188,6 +200,9 @@ class Correction:
     """The number of consecutive small commits before it that changed the same line."""
 
 
+_BEST_CORRECTION = Correction(share_of_fixes=1.0, in_a_row=_MOST_IN_A_ROW)
+
+
 def find_corrections(history: Sequence[CommitFacts]) -> dict[str, Correction]:
     """Return a mapping from each commit to its correction. A commit that corrects nothing recent is
     left out.
@@ -226,7 +241,11 @@ def _is_small(facts: CommitFacts) -> bool:
 
 def is_fix(facts: CommitFacts) -> bool:
     """Return whether, according to its subject, the commit repairs something."""
-    low = facts.subject.lower()
+    return _names_fix(facts.subject.lower())
+
+
+@lru_cache(maxsize=10_000)
+def _names_fix(low: str) -> bool:
     if shows("noise", low):
         return False
     return shows("repair subject", low) or (shows("repairs", low) and not shows("builds", low))
@@ -243,6 +262,7 @@ def _find_fixes_before(
     """
     fixes = sorted(filter(is_fix, history), key=lambda facts: facts.at)
     terms = {facts.id: frozenset(analyze(_strip_prefix(facts.subject))) for facts in fixes}
+    paths = {facts.id: frozenset(facts.paths) for facts in fixes}
     followed: dict[str, tuple[str, ...]] = {}
     recent: list[CommitFacts] = []
     for facts in fixes:
@@ -250,7 +270,7 @@ def _find_fixes_before(
         changes_lines_of = set(corrected.get(facts.id, Correction()).commits)
         before: list[str] = []
         for earlier in reversed(recent):
-            shares_file = not set(facts.paths).isdisjoint(earlier.paths)
+            shares_file = not paths[facts.id].isdisjoint(paths[earlier.id])
             shares_terms = len(terms[facts.id] & terms[earlier.id]) >= _SHARED_TERMS
             if earlier.id in changes_lines_of or (shares_file and shares_terms):
                 before.append(earlier.id)
@@ -266,40 +286,93 @@ def _strip_prefix(subject: str) -> str:
     return rest if colon and " " not in head.strip() else subject
 
 
+class _MessageSignals(NamedTuple):
+    """The signals in the message of a commit; see `Signals`."""
+
+    is_fix: bool
+    fix_subject: bool
+    repairs: bool
+    builds: bool
+    noise: bool
+    trivial: bool
+    vague: bool
+    contrast: bool
+    reverts: bool
+    explained: bool
+    failed: bool
+    bundled: bool
+
+
+@lru_cache(maxsize=20_000)
+def _read_message(subject: str, body: str) -> _MessageSignals:
+    """Return the signals in a message. A first run needs them twice for each commit."""
+    subject, body = subject.lower(), body.lower()
+    message = f"{subject}\n{body}"
+    fix = _names_fix(subject)
+    return _MessageSignals(
+        is_fix=fix,
+        fix_subject=shows("repair subject", subject),
+        repairs=shows("repairs", subject),
+        builds=shows("builds", subject),
+        noise=shows("noise", subject),
+        trivial=shows("trivial", subject),
+        vague=shows("vague subject", subject),
+        contrast=fix and shows("contrast", subject),
+        reverts=shows("reverts", message),
+        explained=fix and (shows("explains", body) or shows("cause", body)),
+        failed=shows("failed before", message),
+        bundled=shows("reviewed", subject),
+    )
+
+
 def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: int) -> Signals:
     """Return the signals of a mistake in a commit."""
-    subject = facts.subject.lower()
-    message = f"{subject}\n{facts.body.lower()}"
-    fix = is_fix(facts)
+    message = _read_message(facts.subject, facts.body)
     is_tested = facts.test_lines > 0 and facts.removed > 0
-    is_quiet = is_tested and facts.cause_count > 0 and not fix and not shows("builds", subject)
+    is_quiet = is_tested and facts.cause_count > 0 and not message.is_fix and not message.builds
     is_configuration = not facts.has_code and not all(map(is_prose, facts.paths))
-    is_explained = shows("explains", facts.body.lower()) or shows("cause", facts.body.lower())
     lines = facts.added + facts.removed + facts.test_lines / 4
     excess = math.log1p(lines) - math.log1p(_LITTLE)
     many_files = math.log1p(facts.files) - math.log1p(_FEW_FILES)
     return Signals(
-        fix_subject=float(shows("repair subject", subject)),
-        repairs=float(shows("repairs", subject)),
-        builds=float(shows("builds", subject)),
-        noise=float(shows("noise", subject)),
-        trivial=float(shows("trivial", subject)),
-        vague=float(shows("vague subject", subject)),
-        reverts=float(shows("reverts", message)),
-        explained=float(fix and is_explained),
-        failed=float(shows("failed before", message)),
-        bundled=float(shows("reviewed", subject)),
-        tested=float(fix and is_tested),
+        fix_subject=float(message.fix_subject),
+        repairs=float(message.repairs),
+        builds=float(message.builds),
+        noise=float(message.noise),
+        trivial=float(message.trivial),
+        vague=float(message.vague),
+        contrast=float(message.contrast),
+        reverts=float(message.reverts),
+        explained=float(message.explained),
+        failed=float(message.failed),
+        bundled=float(message.bundled),
+        tested=float(message.is_fix and is_tested),
         quiet=float(is_quiet),
-        causes=math.log1p(min(facts.cause_count, 3)),
+        causes=math.log1p(min(facts.cause_count, _MOST_CAUSES)),
         body=min(len(facts.body), _MUCH_BODY) / _MUCH_BODY,
         fixes_fix=correction.share_of_fixes,
-        again=math.log1p(min(fixes_before, 5)),
-        in_a_row=math.log1p(min(correction.in_a_row, 5)) if is_configuration else 0.0,
+        again=math.log1p(min(fixes_before, _MOST_FIXES_BEFORE)),
+        in_a_row=math.log1p(min(correction.in_a_row, _MOST_IN_A_ROW)) if is_configuration else 0.0,
         prose=float(all(map(is_prose, facts.paths))),
         size=max(excess, 0.0),
         files=max(many_files, 0.0),
     )
+
+
+def needs_patch(facts: CommitFacts) -> bool:
+    """Return whether the patch of a commit matters. ``facts`` are those of `name_facts`.
+
+    The lines of a fix matter for other fixes. The patch of another commit matters only if the
+    commit could be a candidate with the best patch.
+    """
+    if not facts.paths:
+        return False
+    if is_fix(facts):
+        return True
+    tests = len(facts.tests)
+    best = replace(facts, removed=1, test_lines=tests, cause_count=_MOST_CAUSES)
+    signals = measure_signals(best, _BEST_CORRECTION, _MOST_FIXES_BEFORE)
+    return _weigh(facts, signals) >= LEAST
 
 
 def _weigh(facts: CommitFacts, signals: Signals) -> float:

@@ -55,8 +55,8 @@ class Fault:
     card: str
     """The id of the card."""
     rank: int | None
-    """The 1-based place in the ranking without the gate, or None if the card is not among the first
-    ten.
+    """The 1-based place in the ranking without the threshold, or None if the card is not among the
+    first ten.
     """
     reason: str
     """The reason why the card was injected or suppressed."""
@@ -77,9 +77,9 @@ def evaluate(brains: Brains, labelled: Sequence[Labelled], *, engine: str | None
     """Run every labelled prompt through `Brain.search` and `Brain.preflight`.
 
     ``engine`` is one of ENGINES, or ALL_ENGINES for the engines that need no extra. By default, it
-    is the engine in ``lessons.toml``. The rankings are made without the gate, and the blocks have
-    no notes. Nothing is journalled. Raises InputError, with the line, if an expected name does not
-    denote a card.
+    is the engine in ``lessons.toml``. The rankings are made without the threshold, and the
+    blocks have no notes. Nothing is journalled. Raises InputError, with the line, if an expected
+    name does not denote a card.
     """
     if engine not in (None, ALL_ENGINES, *ENGINES):
         raise InputError(f"unknown engine {engine!r}; choose {', '.join((*ENGINES, ALL_ENGINES))}")

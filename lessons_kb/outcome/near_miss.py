@@ -14,7 +14,7 @@ about the prompt. Of the cards below it, none of fifteen was.
 
 
 def find_near_miss(why: Why) -> Verdict | None:
-    """Return the card with the highest confidence that only the gate suppressed.
+    """Return the card with the highest confidence that only the threshold suppressed.
 
     Return None if the prompt got a card, or if no card has the minimum confidence.
     """

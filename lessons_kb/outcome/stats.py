@@ -87,8 +87,9 @@ class Stats:
             for card in counts.cards:
                 if card.status != "archived":
                     effect = counts.weigh(card, pooled, shared=brains_with[card.id] > 1)
-                    added = history.get((counts.brain.alias, card.id), ())
-                    effects.append(replace(effect, added=added))
+                    added = history.months.get((counts.brain.alias, card.id), ())
+                    partly = history.is_partial
+                    effects.append(replace(effect, added=added, added_partly=partly))
             for totals in counts.totals.values():
                 sums.update(totals)
             days += counts.days()
@@ -129,8 +130,12 @@ class Stats:
         seconds.
         """
         brain, card = Cards(self._brains).find(name)
-        history = glance(self._brains) if card.detect and look else {}
-        return replace(self._weigh(brain, card), added=history.get((brain.alias, card.id), ()))
+        effect = self._weigh(brain, card)
+        if not (card.detect and look):
+            return effect
+        history = glance(self._brains)
+        added = history.months.get((brain.alias, card.id), ())
+        return replace(effect, added=added, added_partly=history.is_partial)
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return tuples (ISO day, count or outcome, times) of one card, oldest first."""

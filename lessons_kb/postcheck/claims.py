@@ -264,6 +264,12 @@ class Denial:
     topic: frozenset[str]
     """The terms of the denied thing, without those of the denial itself."""
 
+    @property
+    def is_about_tests(self) -> bool:
+        """Whether tests in general were left out or put off, as in "I left the tests for later"."""
+        is_left = self.kind in (LEFT, PUT_OFF)
+        return is_left and "test" in self.topic <= terms_of_phrases("words of tests")
+
 
 def find_denials(
     sentences: Iterable[tuple[str, frozenset[str]]], about: frozenset[str]

@@ -47,9 +47,9 @@ from lessons_kb.postcheck.claims import (
     terms_of_phrases,
 )
 from lessons_kb.postcheck.closing_line import LEFT_OUT, NOT_NEEDED, Closing, remove_closing_lines
-from lessons_kb.text.analyzer import analyze, get_share
+from lessons_kb.text.analyzer import analyze, find_names, get_share
 from lessons_kb.text.diffs import parse_hunks
-from lessons_kb.text.paths import FILE_NAMES
+from lessons_kb.text.paths import FILE_NAMES, find_paths
 from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
@@ -63,6 +63,8 @@ _REFUTED_FOR = {
     NO_TEST_WRITTEN: "asks for a test",
 }
 """Mapping from each reason to the phrases of the items that it refutes."""
+_REFUTED_UNLESS_SHOWN = {NO_TEST_RUN: "asks for a test"}
+"""The same for items that nothing else shows: tests that nobody wrote or ran did not pass."""
 
 SHOWN_FROM = 0.5
 """The share of an item's terms, weighted by rarity, that a sentence or code must contain to show
@@ -86,6 +88,12 @@ _LEAST_WEIGHT = 0.1
 _CHUNK_LINES, _CHUNK_OVERLAP = 12, 4
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)"
 _BLOCK_QUOTE = r"(?m)^[ \t]*>.*$"
+_USED = re.compile(
+    r"(?i)\b(?:us(?:e|es|ing)|with|via|through|by|call(?:s|ing)?)\s+(?:the\s+|an?\s+)?`?([\w.]+)"
+)
+"""Matches the name of code that an item asks to use."""
+_REPLACED = re.compile(r"(?i)\b(?:instead\s+of|rather\s+than|not)\b.*")
+_IDENTIFIER = re.compile(r"[a-z][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")
 _COMMENT = r"^\s*(?:#(?!!)|//|--(?!\w)|/?\*|<!--).*$|\b(?:TODO|FIXME)\b.*$"
 
 
@@ -290,6 +298,11 @@ def is_about_tests(item: str) -> bool:
     return any(phrase(f"asks {action}").search(item) for action in ("to run tests", "for a test"))
 
 
+def _asks_to_write_test(item: str) -> bool:
+    asks_to_run = phrase("asks to run tests").search(item)
+    return not asks_to_run and phrase("asks for a test").search(item) is not None
+
+
 class _Verdict(NamedTuple):
     state: str
     quote: str = ""
@@ -307,6 +320,12 @@ class _Item:
         self.terms = frozenset(self.order)
         self.forbids = phrase("forbids").search(text) is not None
         """Whether the item forbids something, so that nothing has to be done for it."""
+        wanted = _REPLACED.sub("", _remove_paths(text))
+        self.names = sorted(filter(_IDENTIFIER.search, find_names(wanted)))
+        """The identifiers in the item, without those that it wants to be replaced."""
+        used = [match[1].rstrip(".") for match in _USED.finditer(wanted)]
+        self.asks_to_use = not set(used).isdisjoint(self.names)
+        """Whether the item asks to use one of these names."""
 
     def is_told_in(self, terms: frozenset[str], *, action_words: int = 2) -> bool:
         """Return whether the terms of a text contain enough of the item's words.
@@ -327,6 +346,13 @@ class _Item:
         """
         item = self.text.lower()
         return any(word[0] not in item for word in phrase("unsure").finditer(sentence.lower()))
+
+
+def _remove_paths(text: str) -> str:
+    """Return a text without the paths of files, whose names are not used in code."""
+    for path in find_paths(text):
+        text = text.replace(path, " ")
+    return text
 
 
 @frozen
@@ -421,14 +447,17 @@ class _Scene:
             return match
         if closing:
             return self._verify(closing, item)
-        shown = self._find_done(item) or self._find_told(item)
+        shown = self._find_done(item) or self._find_used(item) or self._find_told(item)
         closeness, denial = self._find_denial(item)
         if denial and (shown is None or closeness >= SURE_FROM):
             return _Verdict(DENIED, denial.sentence, ANSWER)
         if not denial:
-            verdict = self._find_contradiction(item) or shown
+            verdict = self._find_contradiction(item, is_shown=shown is not None) or shown
             if verdict:
                 return verdict
+        touched = self._find_name(item.names)
+        if touched is not None:
+            return touched
         nearest = max(self._told, key=lambda pair: share(item.terms, pair[1]), default=None)
         if nearest is None:
             return _Verdict(OPEN)
@@ -501,6 +530,33 @@ class _Scene:
                 return place.show(item)
         return None
 
+    def _find_used(self, item: _Item) -> _Verdict | None:
+        """Return the edit with the code that an item asks to use, or None if a name is missing."""
+        if not item.asks_to_use or item.forbids or phrase("removes").search(item.text):
+            return None
+        shown: _Verdict | None = None
+        for name in item.names:
+            line = self._find_name([name])
+            if line is None:
+                return None
+            shown = shown or line._replace(state=SHOWN)
+        return shown
+
+    def _find_name(self, names: Iterable[str]) -> _Verdict | None:
+        """Return the first line of an edit of this turn with one of the names, as an open
+        verdict.
+        """
+        for name in names:
+            word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+            for place in self._added:
+                if place.where == COMMAND or not place.counts:
+                    continue
+                for index, line in enumerate(place.lines):
+                    if word.search(line):
+                        where = _locate(place.where, place.numbers, index)
+                        return _Verdict(OPEN, line.strip(), where)
+        return None
+
     def _find_told(self, item: _Item) -> _Verdict | None:
         """Return the sentence or the code of the answer that shows that an item was done.
 
@@ -543,11 +599,12 @@ class _Scene:
             part = share(item.terms, denial.terms)
             closeness = part + share(denial.topic, item.terms)
             least = ABSENT_FROM if denial.kind == ABSENT else DENIED_FROM
-            if part >= least and closeness >= NEAR_FROM:
+            is_near = part >= least and closeness >= NEAR_FROM
+            if is_near or (denial.is_about_tests and _asks_to_write_test(item.text)):
                 close.append((closeness, denial))
         return max(close, key=lambda entry: entry[0], default=(0.0, None))
 
-    def _find_contradiction(self, item: _Item) -> _Verdict | None:
+    def _find_contradiction(self, item: _Item, *, is_shown: bool) -> _Verdict | None:
         """Return a verdict with the first sentence about an item whose claim is refuted.
 
         The evidence refutes the claim. A sentence that may say that the item was not done does not
@@ -561,8 +618,10 @@ class _Scene:
             reason = self._claims.refute(sentence)
             if not reason:
                 continue
-            phrases = _REFUTED_FOR.get(reason)
-            is_asked_for = phrases is not None and phrase(phrases).search(item.text)
+            sections = [_REFUTED_FOR.get(reason)]
+            if not is_shown:
+                sections.append(_REFUTED_UNLESS_SHOWN.get(reason))
+            is_asked_for = any(name and phrase(name).search(item.text) for name in sections)
             if is_asked_for or item.is_told_in(terms, action_words=1):
                 return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
         return None

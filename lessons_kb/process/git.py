@@ -611,6 +611,30 @@ _PATCHES = (
 )
 
 
+_NAMES = (
+    *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--name-status"),
+    *("--no-renames", "--ignore-submodules=all"),
+    "--format=tformat:%x00lessons-commit %H %ct %cs%n%B%x00",
+)
+_NAMES_BATCH = 1_000
+"""The number of commits whose file names are requested from git at once."""
+_QUOTED = re.compile(r'"(.*)"')
+"""A file name with a control character, a quote or a backslash, as git prints it."""
+
+
+@frozen
+class CommitNames:
+    """A commit with the names of the files that it changes, but without their contents."""
+
+    id: str
+    """The hash of the commit."""
+    at: float
+    """The time of the commit, in seconds since the epoch."""
+    message: str
+    paths: tuple[str, ...]
+    """The files that it adds or changes. A renamed file is listed with its new name."""
+
+
 @frozen
 class Commit:
     """A commit with its patch."""
@@ -676,6 +700,36 @@ def _read_ahead(
             answer = following.pop().result()
             following = [pool.submit(read, later) for later in batches[number + 1 : number + 2]]
             yield batch, answer
+
+
+def read_names(cwd: str, commits: Sequence[str]) -> Iterator[CommitNames]:
+    """Yield commits with the names of their files, in the order of ``commits``.
+
+    git compares only folders for this, so that it takes a fraction of the time of `read_patches`
+    and needs no contents of files. Raises GitError.
+    """
+    repository = Repository(cwd)
+
+    def read_batch(batch: Sequence[str]) -> Done:
+        stdin = "\n".join(batch).encode()
+        return run_git(repository.top, *_NAMES, stdin=stdin, limit=_MAX_LIST_BYTES)
+
+    batches = [
+        commits[begin : begin + _NAMES_BATCH] for begin in range(0, len(commits), _NAMES_BATCH)
+    ]
+    for _batch, done in _read_ahead(read_batch, batches):
+        if done.code or done.truncated:
+            raise GitError(explain(done.error, cwd))
+        yield from map(_parse_names, done.output.split(_MARK)[1:])
+
+
+def _parse_names(part: bytes) -> CommitNames:
+    head, _, rest = part.partition(b"\n")
+    message, _, names = rest.partition(b"\0")
+    name, at, _date = head.decode().split(" ")
+    changes = (line.partition("\t") for line in decode(names).split("\n"))
+    paths = [_QUOTED.sub(r"\1", path) for status, _tab, path in changes if path and status != "D"]
+    return CommitNames(id=name, at=float(at), message=decode(message), paths=tuple(paths))
 
 
 def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Iterator[Commit]:

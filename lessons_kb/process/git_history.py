@@ -13,12 +13,19 @@ from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, parse_name_chan
 
 _MAX_BYTES = 400_000_000
 """The size limit of a history of names: 100,000 commits of a large project."""
-_NAMES = (
-    *("log", "--name-status", "-z", "--no-show-signature", "--no-notes", "--no-ext-diff"),
-    *("--no-textconv", "--ignore-submodules=all", f"--format=tformat:{HEAD_MARK}%H %cs"),
+_FORM = (
+    *("-z", "--no-show-signature", "--no-notes", "--no-ext-diff", "--no-textconv"),
+    *("--ignore-submodules=all", f"--format=tformat:{HEAD_MARK}%H %cs"),
 )
-_RENAMES = ("--find-renames", "-l1000", "--diff-filter=R")
+_NAMES = ("log", "--name-status", *_FORM)
+_RENAMES = ("--find-renames", "-l1000", "--diff-merges=first-parent")
 """Options that decide which changes are renames, regardless of the user's configuration."""
+_EXACT_RENAMES = ("--find-renames=100%", "--diff-merges=first-parent")
+"""Options for renames of files with the same content, for which git does not read the content."""
+_MOST_UNREADABLE = 200
+"""The number of commits or objects that git may fail to read before the rest is not tried. git
+starts once more after each of them.
+"""
 _IN_WORD = re.compile(rb"[\w$\x80-\xff]")
 _ALL_BYTES = [bytes([number]) for number in range(256)]
 _SPACED = b"".join(byte if _IN_WORD.match(byte) else b" " for byte in _ALL_BYTES)
@@ -34,8 +41,29 @@ _EMPTY_BLOBS = (
 """The hashes of an empty file, in SHA-1 and in SHA-256."""
 _BINARY_BYTES = 8000
 """The number of bytes in which git looks for a zero, which only a binary file has."""
+_MISSING = ("unable to read", "could not fetch")
+"""Parts of git's messages about an object that is missing, and in a partial clone."""
 _BATCH, _OBJECTS = 20, 1000
 """The numbers of commits and of objects that are requested from git at once."""
+
+
+class Log(NamedTuple):
+    """Commits that git read, and those that it could not read."""
+
+    commits: list[NamedCommit]
+    unreadable: dict[str, str]
+    """Maps each commit that git could not read to the reason. Some of its objects are missing, as
+    in a partial clone without network.
+    """
+
+
+class Renames(NamedTuple):
+    """The files that commits renamed."""
+
+    targets: dict[str, dict[str, str]]
+    """Maps each commit to its renames, and the old path of a file to the new one."""
+    unreadable: dict[str, str]
+    """The commits of which only the renames without other changes are known, as in ``Log``."""
 
 
 class CommitLine(NamedTuple):
@@ -71,8 +99,8 @@ def is_ancestor(top: str, commit: str) -> bool:
     return bool(commit) and Repository(top).leads(commit)
 
 
-def read_name_changes(top: str, *, after: str = "") -> list[NamedCommit]:
-    """Return the commits of HEAD, without merges, that ``after`` does not contain, oldest first.
+def read_name_changes(top: str, *, after: str = "") -> Log:
+    """Return the commits of HEAD that ``after`` does not contain, oldest first.
 
     A renamed file is listed as removed and added, because git compares contents to find renames,
     which takes longer than everything else. ``read_renames`` does this for single commits. Raises
@@ -81,25 +109,75 @@ def read_name_changes(top: str, *, after: str = "") -> list[NamedCommit]:
     span = f"{after}..HEAD" if after else "HEAD"
     form = (*_NAMES, "--topo-order", "--no-renames")
     done = run_git(top, *form, "--end-of-options", span, limit=_MAX_BYTES)
-    if done.code or done.truncated:
+    if done.truncated:
         raise GitError(explain(done.error, top))
-    return list(parse_name_changes(done.output))[::-1]
+    if not done.code:
+        return Log(commits=list(parse_name_changes(done.output))[::-1], unreadable={})
+    listed = run_git(top, "rev-list", "--topo-order", "--end-of-options", span, limit=_MAX_BYTES)
+    if listed.code or listed.truncated:
+        raise GitError(explain(listed.error, top))
+    log = _read_each(top, decode(listed.output).split(), "--no-renames")
+    return Log(commits=log.commits[::-1], unreadable=log.unreadable)
 
 
-def read_renames(top: str, commits: Iterable[str]) -> dict[str, Mapping[str, str]]:
-    """Return the files that each commit renamed, as a mapping from the old to the new path.
+def _read_each(top: str, commits: Sequence[str], *options: str) -> Log:
+    """Return commits in the given order, except those that git cannot read.
 
-    Raises GitError if git fails, as in a clone whose contents of files were left out.
+    git stops at such a commit, so it starts once more with the next commit. Raises GitError if it
+    prints too much.
     """
-    form = (*_NAMES, *_RENAMES, "--no-walk=unsorted", "--stdin")
-    renames: dict[str, Mapping[str, str]] = {commit: {} for commit in commits}
-    stdin = "\n".join(renames).encode()
-    done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
-    if done.code or done.truncated:
+    form = (*_NAMES, *options, "--no-walk=unsorted", "--stdin")
+    readable: list[NamedCommit] = []
+    unreadable: dict[str, str] = {}
+    rest = list(commits)
+    while rest:
+        done = run_git(top, *form, stdin="\n".join(rest).encode(), limit=_MAX_BYTES)
+        if done.truncated:
+            raise GitError(explain(done.error, top))
+        part = list(parse_name_changes(done.output))
+        readable += part
+        rest = rest[len(part) :]
+        if not done.code or not rest:
+            break
+        count = 1 if len(unreadable) < _MOST_UNREADABLE else len(rest)
+        unreadable |= dict.fromkeys(rest[:count], explain(done.error, top))
+        rest = rest[count:]
+    return Log(commits=readable, unreadable=unreadable)
+
+
+def read_renames(top: str, commits: Iterable[str]) -> Renames:
+    """Return the files that each commit renamed.
+
+    Raises GitError if git prints too much.
+    """
+    targets: dict[str, dict[str, str]] = {commit: {} for commit in commits}
+    log = _read_each(top, list(targets), *_RENAMES)
+    exact = _read_each(top, list(log.unreadable), *_EXACT_RENAMES)
+    for commit in (*log.commits, *exact.commits):
+        renamed = (change for change in commit.changes if change.status == "R")
+        targets[commit.id] = {change.path: change.target for change in renamed}
+    return Renames(targets=targets, unreadable=log.unreadable)
+
+
+def find_merge_removals(top: str, paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return the merges of the main line that removed files which no other commit removed.
+
+    The result maps each merge to the files, among ``paths``, that its first parent has and it
+    lacks. If git cannot read a commit, the merges before it are left out. Raises GitError if git
+    prints too much.
+    """
+    form = (*_NAMES, "--first-parent", "--merges", "--diff-merges=first-parent")
+    literal = [f":(top,literal){path}".replace("\n", "?") for path in paths]
+    stdin = "\n".join(["HEAD", "--", *literal]).encode("utf-8", "surrogateescape")
+    done = run_git(top, *form, "--no-renames", "--stdin", stdin=stdin, limit=_MAX_BYTES)
+    if done.truncated:
         raise GitError(explain(done.error, top))
+    removals: dict[str, list[str]] = {}
     for commit in parse_name_changes(done.output):
-        renames[commit.id] = {change.path: change.target for change in commit.changes}
-    return renames
+        removed = [change.path for change in commit.changes if change.status == "D"]
+        if removed:
+            removals[commit.id] = removed
+    return removals
 
 
 def list_head(top: str) -> frozenset[str]:
@@ -118,9 +196,8 @@ def find_copies(top: str, removals: Iterable[tuple[str, str]]) -> dict[tuple[str
     """
     copies: dict[tuple[str, str], list[str]] = {removal: [] for removal in removals}
     blobs: dict[str, dict[bytes, list[tuple[str, str]]]] = {}
-    wanted = list(copies)
-    for (commit, path), blob in zip(wanted, _find_blobs(top, wanted), strict=True):
-        if blob and blob not in _EMPTY_BLOBS:
+    for commit, path, blob in _list_removed_blobs(top, {commit for commit, _path in copies}):
+        if (commit, path) in copies and blob not in _EMPTY_BLOBS:
             blobs.setdefault(commit, {}).setdefault(blob, []).append((commit, path))
     for commit, removed in blobs.items():
         done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
@@ -131,26 +208,37 @@ def find_copies(top: str, removals: Iterable[tuple[str, str]]) -> dict[tuple[str
     return copies
 
 
-def _find_blobs(top: str, removals: Sequence[tuple[str, str]]) -> Iterator[bytes]:
-    """Yield the hash of each removed file in the parent of its commit; b"" if there is none."""
-    names = "\n".join(f"{commit}^:{path}".replace("\n", "?") for commit, path in removals)
-    stdin = names.encode("utf-8", "surrogateescape") + b"\n"
-    form = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
-    done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+def _list_removed_blobs(top: str, commits: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the files that commits removed: the commit, the path, and the hash of the content.
+
+    No content is read, so that this works in a partial clone.
+    """
+    form = ("log", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=D", *_FORM)
+    stdin = "\n".join(sorted(commits)).encode()
+    options = ("--diff-merges=first-parent", "--no-walk=unsorted", "--stdin")
+    done = run_git(top, *form, *options, stdin=stdin, limit=_MAX_BYTES)
     if done.code or done.truncated:
         raise GitError(explain(done.error, top))
-    for line in done.output.split(b"\n")[:-1]:
-        name, _, kind = line.rpartition(b" ")
-        yield name if kind == b"blob" else b""
+    commit = ""
+    tokens = iter(done.output.split(b"\0"))
+    for raw in tokens:
+        token = raw.lstrip(b"\n")
+        if token.startswith(HEAD_MARK.encode()):
+            commit = token[1:].split(b" ")[0].decode()
+        elif token.startswith(b":"):
+            _mode, _new_mode, blob, _new_blob, _status = token.split(b" ")
+            path = next(tokens, b"")
+            yield commit, path.decode("utf-8", "surrogateescape"), blob
 
 
 def find_words(
     top: str, commit: str, words: Sequence[str], excluded: Iterable[str]
-) -> frozenset[str]:
-    """Return the words, among ``words``, that occur in a text file of a commit. Markdown files are
-    left out.
+) -> dict[str, bool]:
+    """Return for each word whether it occurs in a text file of a commit. Markdown files are left
+    out.
 
-    ``excluded`` are folders, relative to the top, that are left out as well. Raises GitError.
+    ``excluded`` are folders, relative to the top, that are left out as well. If git cannot read a
+    file, the words that no other file has are left out of the result. Raises GitError.
     """
     places = [".", *_NO_MARKDOWN]
     places += [f":(exclude,top,glob){folder}/**" for folder in excluded]
@@ -158,10 +246,13 @@ def find_words(
     # it prints all lines here, and one pass collects their words.
     form = ("grep", "-h", "-I", "--no-color", "-e", "", commit, "--", *places)
     done = run_git(top, *form, limit=_MAX_BYTES)
-    if done.code not in (0, 1) or done.truncated:  # 1: there is no line
+    is_missing_file = any(words in done.error for words in _MISSING)
+    if done.truncated or (done.code not in (0, 1) and not is_missing_file):  # 1: there is no line
         raise GitError(explain(done.error, top))
     wanted = {word.encode("utf-8", "surrogateescape"): word for word in words}
-    return frozenset(wanted[word] for word in _pick_words(done.output, wanted.keys()))
+    present = {wanted[word]: True for word in _pick_words(done.output, wanted.keys())}
+    absent = {} if is_missing_file else dict.fromkeys(words, False)
+    return absent | present
 
 
 def _pick_words(content: bytes, wanted: AbstractSet[bytes]) -> set[bytes]:
@@ -238,25 +329,40 @@ def _list_other_blobs(
 def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:
     """Yield the content of each object, given by its hash or as COMMIT:PATH.
 
-    A missing object is b"". Raises GitError.
+    A missing object is b"". Raises GitError if git prints too much.
     """
-    for begin in range(0, len(names), _OBJECTS):
-        stdin = b"".join(
-            name.replace(b"\n", b"?") + b"\n" for name in names[begin : begin + _OBJECTS]
-        )
+    failures = 0
+    begin = 0
+    while begin < len(names):
+        batch = names[begin : begin + _OBJECTS]
+        stdin = b"".join(name.replace(b"\n", b"?") + b"\n" for name in batch)
         done = run_git(top, "cat-file", "--batch", stdin=stdin, limit=_MAX_BYTES)
-        if done.code or done.truncated:
+        if done.truncated:
             raise GitError(explain(done.error, top))
-        output, place = done.output, 0
-        while place < len(output):
-            end = output.index(b"\n", place)
-            size = output[place:end].rpartition(b" ")[2]
-            place = end + 1
-            if size.isdigit():  # a missing object has the word "missing" in place of its size
-                yield output[place : place + int(size)]
-                place += int(size) + 1
-            else:
-                yield b""
+        contents = list(_split_objects(done.output))
+        yield from contents
+        begin += len(contents)
+        if not done.code:
+            continue
+        # In a partial clone, older versions of git stop at a missing object.
+        failures += 1
+        count = 1 if failures < _MOST_UNREADABLE else len(names) - begin
+        yield from [b""] * count
+        begin += count
+
+
+def _split_objects(output: bytes) -> Iterator[bytes]:
+    """Yield the contents in the output of ``git cat-file --batch``, b"" for a missing object."""
+    place = 0
+    while place < len(output):
+        end = output.index(b"\n", place)
+        size = output[place:end].rpartition(b" ")[2]
+        place = end + 1
+        if size.isdigit():  # a missing object has the word "missing" in place of its size
+            yield output[place : place + int(size)]
+            place += int(size) + 1
+        else:
+            yield b""
 
 
 def find_last_removal(top: str, word: str, *, after: str) -> str:

@@ -8,10 +8,11 @@ gives a card at more than 2.1 % of the unrelated prompts that people typed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from lessons_kb.values import frozen
 
 
-class LogOdds(NamedTuple):
+@frozen
+class LogOdds:
     """Weights of the features. The log odds of a card are the sum of each weight times its
     feature.
     """
@@ -55,7 +56,8 @@ class LogOdds(NamedTuple):
     named the file. Not fitted: the retrieval sets name no files."""
 
 
-class Shape(NamedTuple):
+@frozen
+class Shape:
     """Constants inside the features."""
 
     limit: float
@@ -97,7 +99,8 @@ class Shape(NamedTuple):
     """Confidence in a card if the prompt is nearly one of its examples."""
 
 
-class AfterPrompt(NamedTuple):
+@frozen
+class AfterPrompt:
     """Thresholds for a card that is given for a change or an error.
 
     They were fitted to the changes of two repositories with their own lessons (compound, kitcn),
@@ -126,7 +129,8 @@ class AfterPrompt(NamedTuple):
     repositories readers found two thirds of such lessons useful, but only half of the others."""
 
 
-class ThresholdRules(NamedTuple):
+@frozen
+class ThresholdRules:
     """Rules that derive the thresholds of a brain from unrelated prompts to coding agents."""
 
     lessons: float
@@ -144,7 +148,8 @@ class ThresholdRules(NamedTuple):
     a tenth of unrelated prompts reach it."""
 
 
-class Wording(NamedTuple):
+@frozen
+class Wording:
     """Limits for the words in the reason of a verdict."""
 
     telling: float

@@ -35,11 +35,11 @@ from lessons_kb.hook_client import (
     UNASKED_LINE,
     read_deadline,
 )
+from lessons_kb.on_demand import ERROR_LOG, load
 from lessons_kb.process.clock import check_clock
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event_types import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard
-from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import MOMENTS, TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
 from lessons_kb.text.sanitize import visible
@@ -221,6 +221,6 @@ def log_failure(agent: str, hook_event: str, error: BaseException | str) -> None
     """Add a line to the hook log. This never raises an error."""
     try:
         message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-        log_trouble(agent, hook_event, message)
+        load(ERROR_LOG).log_trouble(agent, hook_event, message)
     except BaseException:  # even the text of the error raises
         return

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from lessons_kb.calls.failure_signs import error_excerpt
 from lessons_kb.calls.parse_call import parse_call
-from lessons_kb.find.detection import Detected, find_detected, find_in_files
 from lessons_kb.ledger.session_memory import BLOCK, GUARD, MATCH, SessionMemory, StopOrder
 from lessons_kb.model import ACT_TOLD, DONE, Event
-from lessons_kb.session.event_types import NOTHING, Answer
-from lessons_kb.session.opened_cards import note_opened
-from lessons_kb.session.record_event import Missed, as_seen, journal_events, outcome_of, read_missed
-from lessons_kb.session.state import Hook
-from lessons_kb.session.turn_lessons import (
-    Found,
-    find_for_error,
-    find_opened,
-    give,
-    is_kept_back,
-    read_limits,
-    tell_after,
+from lessons_kb.on_demand import (
+    DETECTION,
+    FAILURE_SIGNS,
+    OPENED_CARDS,
+    READ_RECORD,
+    TURN_LESSONS,
+    load,
 )
+from lessons_kb.session.event_types import NOTHING, Answer
+from lessons_kb.session.record_event import Missed, as_seen, journal_events, read_missed
+from lessons_kb.session.state import Hook, is_kept_back
 from lessons_kb.store.journal import AT_CALL
 from lessons_kb.values import replace
+
+if TYPE_CHECKING:
+    from lessons_kb.find.detection import Detected
+    from lessons_kb.session.opened_cards import Found
+    from lessons_kb.session.turn_lessons import LessonLimits
 
 _STOP_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
@@ -49,8 +51,10 @@ def answer(hook: Hook) -> Answer:
     events = [*missed.events, *as_seen(calls_with_lines, event.part)]
     late = _find_late(hook, ended) if event.gives_at(AT_CALL) else []
     missed_calls = [missed_event for missed_event, *_ in missed.events]
-    opened = find_opened(hook, [*missed_calls, *calls])
-    limits = read_limits(brains) if late else None  # invalid settings must not lose the event
+    opened = _find_opened(hook, [*missed_calls, *calls])
+    limits: LessonLimits | None = None
+    if late:  # read here, because invalid settings must not lose the event
+        limits = load(TURN_LESSONS).read_limits(brains)
     block = None
     with hook.transaction() as state:
         missed.note(state)
@@ -62,12 +66,13 @@ def answer(hook: Hook) -> Answer:
             state.stopping = None
         elif escalations:  # the failures continue, so the next call ends the turn
             state.stopping = StopOrder(ended.step, escalations[-1].user_line)
-        note_opened(state, event.context_id, opened, at=hook.now)
+        if opened:
+            load(OPENED_CARDS).note_opened(state, event.context_id, opened, at=hook.now)
         texts = [(GUARD, signal.message) for signal in signals]
         texts += [(MATCH, text) for text in _describe_mistakes(hook, state, wrote, done=is_done)]
         new = state.note_late(event.id, late) if limits else []
         if limits and new:
-            block, given = give(hook, limits, new)
+            block, given = load(TURN_LESSONS).give(hook, limits, new)
             state.note_given(given)
             state.late += len(given)
             texts.append((BLOCK, block.text))
@@ -84,7 +89,7 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
     event, entry = hook.event, missed.mine
     outcome, output = event.outcome, event.output
     if entry is not None and outcome == "unknown":
-        outcome = outcome_of(entry)
+        outcome = load(READ_RECORD).outcome_of(entry)
         output = output or entry.output
     return hook.as_event(
         "tool",
@@ -96,6 +101,14 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
     )
 
 
+def _find_opened(hook: Hook, calls: Sequence[Event]) -> list[Found]:
+    """Return the cards that some calls have opened."""
+    if not any(call.kind == "read" or "lessons show" in call.text for call in calls):
+        return []
+    opened: list[Found] = load(OPENED_CARDS).find_opened(hook, calls)
+    return opened
+
+
 def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     """Return the mistakes in the files of a command that did not exist before the command ran."""
     edits = [call for call in calls if call.kind == "edit" and not call.tool]
@@ -105,7 +118,11 @@ def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     }
     if not (written and before):
         return []
-    mistakes = find_in_files(hook.brains, written, hook.scope, without=before)
+    mistakes: Sequence[Detected] = load(DETECTION).find_in_files(
+        hook.brains, written, hook.scope, without=before
+    )
+    if mistakes:
+        load(TURN_LESSONS)  # here, because a transaction must not import the text about them
     return [mistake for mistake in mistakes if not is_kept_back(hook, mistake.brain, mistake.card)]
 
 
@@ -121,10 +138,11 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
 def _find_late(hook: Hook, ended: Event) -> list[Found]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
-    detected = find_detected(hook.brains, (), failures=[ended.output])
+    detected = load(DETECTION).find_detected(hook.brains, (), failures=[ended.output])
     lessons = [(mistake.brain, mistake.card) for mistake in detected[:1]]
     if not (lessons and hook.brains.members[0].settings.hooks.during_turn):
-        lessons = find_for_error(hook, error_excerpt(ended.output))
+        error = load(FAILURE_SIGNS).error_excerpt(ended.output)
+        lessons = load(TURN_LESSONS).find_for_error(hook, error)
     return [(brain, card) for brain, card in lessons if not is_kept_back(hook, brain, card)]
 
 
@@ -140,7 +158,7 @@ def _describe_mistakes(
     for mistake in wrote:
         brain, card = mistake.brain, mistake.card
         if card.id not in expected_cards:
-            text = tell_after(mistake, hook.event.directory)
+            text = load(TURN_LESSONS).tell_after(mistake, hook.event.directory)
             state.expect(call, brain.alias, card.id, text)
             due = {"session": hook.event.context_id, "card": card.id, "at": hook.now}
             brain.hook_journal.ledger.note(**due, occasion=hook.occasion, told=ACT_TOLD)

@@ -48,8 +48,7 @@ from lessons_kb.find.detection import (
     place_creation,
 )
 from lessons_kb.find.retrieve import find_usable
-from lessons_kb.find.shared_server import find_in_call, read_card
-from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED
+from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED, name_act
 from lessons_kb.ledger.given import Known, find_known, is_in_context
 from lessons_kb.ledger.session_memory import (
     BLOCK,
@@ -77,17 +76,17 @@ from lessons_kb.model import (
     Card,
     Preflight,
 )
+from lessons_kb.on_demand import SHARED_SERVER, load
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities
-from lessons_kb.session.state import Held, Hook
+from lessons_kb.session.state import Held, Hook, is_kept_back
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
     LessonLimits,
     find_for_change,
     give,
-    is_kept_back,
     name_card,
     name_place,
     read_limits,
@@ -392,7 +391,7 @@ def _name_reason(concerns: Sequence[_Concern], directory: str) -> str:
     if files:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
-        places.append(f"{names}{more} is changed or run")
+        places.append(f"{names}{more} {name_act(files)}")
     lessons = [name_card(brain, card, directory) for brain, card in _list_named(concerns)]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
@@ -613,8 +612,9 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
         card for card in hook.state.served if card.get("gate") != NO_GATE or card.get("detect")
     ]
     if served:
-        cards = list(map(read_card, served))
-        guarded, matches = find_in_call(cards, call.changed, call.placed(), call.commands)
+        server = load(SHARED_SERVER)
+        cards = list(map(server.read_card, served))
+        guarded, matches = server.find_in_call(cards, call.changed, call.placed(), call.commands)
         brain = brains.members[0]
         mistakes = [Detected(brain=brain, card=card, matches=lines) for card, lines in matches]
         concerns += map(_concern_of, mistakes)
@@ -677,7 +677,8 @@ def _is_stale(brain: Brain, card: Card) -> bool:
         stamp = signature(os.stat(os.path.join(brain.root, *card.id.split("/"))))
     except OSError:
         return True
-    return brain.state is not None and f"{stamp}\n" not in f"{brain.state.manifest}\n"
+    manifest = brain.state.manifest if brain.state else stamp
+    return f"{stamp}\n" not in manifest and not manifest.endswith(stamp)
 
 
 def _is_heeded(card: Card, call: _Call) -> bool:

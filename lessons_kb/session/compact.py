@@ -14,14 +14,9 @@ from lessons_kb.ledger.session_memory import AGAIN, FILES, TITLES_OPEN
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import as_seen, journal_events
+from lessons_kb.session.session_titles import find_titles
 from lessons_kb.session.state import Hook
-from lessons_kb.session.turn_lessons import (
-    Found,
-    LessonLimits,
-    find_titles,
-    give,
-    read_limits,
-)
+from lessons_kb.session.turn_lessons import Found, LessonLimits, give, read_limits
 from lessons_kb.store.files import read_tail
 from lessons_kb.values import replace
 

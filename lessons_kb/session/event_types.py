@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from lessons_kb.calls.parse_call import digest_arguments
+from lessons_kb.calls.arguments import digest_arguments
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Check, Hit, Preflight
 from lessons_kb.on_demand import PACK_LESSONS, load

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
 from lessons_kb.config import PreflightSettings, Settings
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.block import RetrievalOptions, find_block
-from lessons_kb.find.shared_server import ServerQuery, ask_server
-from lessons_kb.find.titles import find_handle, find_place, is_whole
 from lessons_kb.ledger.given import OUTCOME, WORDS_ONLY, Homes, note_given, note_offered, outcome
 from lessons_kb.ledger.session_memory import (
     BLOCK,
@@ -24,19 +23,20 @@ from lessons_kb.ledger.session_memory import (
     SessionMemory,
 )
 from lessons_kb.model import SERVED, Event, Hit, Preflight
-from lessons_kb.on_demand import PACK_ALL, load
+from lessons_kb.on_demand import DRAFT_FILES, PACK_ALL, SESSION_TITLES, SHARED_SERVER, TITLES, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, journal_events, read_missed
-from lessons_kb.session.state import Hook
-from lessons_kb.session.turn_lessons import find_titles, is_kept_back
-from lessons_kb.store.draft_files import DraftFolder
+from lessons_kb.session.state import Hook, is_kept_back
 from lessons_kb.store.journal import AT_PROMPT, redact_event, redact_record
 from lessons_kb.store.locations import state_home, user_settings_path
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.paths import show_path
 from lessons_kb.values import frozen, replace
+
+if TYPE_CHECKING:
+    from lessons_kb.find.shared_server import ServerQuery
 
 _DRAFT_LINE = (
     "A mistake of this session is drafted as a lesson; `lessons review --show {name} --json` "
@@ -91,6 +91,8 @@ class _Content:
     homes: Homes
     titles: str
     """The list of titles, or "" if the session has it already or does not get it."""
+    has_all_titles: bool
+    """Whether these are the titles of all cards."""
     draft_line: str
     """A line about a draft of this session, or ""."""
 
@@ -117,8 +119,12 @@ def _find_content(
         """
         if event.posted or SERVED in hit.card.id:
             return ""
-        file = find_place(brains, brain, hit.card.id, hook.access)
-        return f"{find_handle(brain, hit.card.id)} {show_path(file)}".lstrip() if file else ""
+        titles = load(TITLES)
+        file = titles.find_place(brains, brain, hit.card.id, hook.access)
+        if not file:
+            return ""
+        handle = titles.find_handle(brain, hit.card.id)
+        return f"{handle} {show_path(file)}".lstrip()
 
     options = RetrievalOptions(
         session=event.context_id or None,
@@ -136,9 +142,18 @@ def _find_content(
     # The session needs the titles if it has none yet, or if they were in the lost answer to the
     # prompt.
     needs_titles = hook.state.titles_from in ("", event.id if event.again else "")
-    titles = find_titles(hook, brains) if needs_titles and can.lasting else ""
+    titles = ""
+    if needs_titles and can.lasting:
+        titles = load(SESSION_TITLES).find_titles(hook, brains)
+    has_all_titles = bool(titles) and load(TITLES).is_whole(titles)
     draft_line = _describe_draft(hook) if hook.state.drafts else ""
-    return _Content(block=block, homes=homes, titles=titles, draft_line=draft_line)
+    return _Content(
+        block=block,
+        homes=homes,
+        titles=titles,
+        has_all_titles=has_all_titles,
+        draft_line=draft_line,
+    )
 
 
 def _find_trial_content(hook: Hook) -> _Content:
@@ -181,7 +196,7 @@ def _deliver(
         _remember_served(state, server, block)
         texts = [
             (BLOCK, block.text),
-            *state.take_titles(content.titles, event.id, whole=is_whole(content.titles)),
+            *state.take_titles(content.titles, event.id, whole=content.has_all_titles),
             (DRAFT, content.draft_line),
         ]
         if not event.part:
@@ -215,7 +230,7 @@ def _describe_draft(hook: Hook) -> str:
     command = hook.can.review.replace("lessons-review", "lesson")
     if not (command and brain.settings.hooks.draft_line) or hook.event.part:
         return ""
-    folder = DraftFolder(brain.root)
+    folder = load(DRAFT_FILES).DraftFolder(brain.root)
     for name in reversed(hook.state.drafts):
         facts = folder.facts_of(name)
         if facts and facts.get("state") == "open":
@@ -296,9 +311,10 @@ def _ask_server(hook: Hook, prompt: str) -> ServerQuery | None:
         project = hook.brains.project
     except ConfigError:  # the search of the brain reports it
         project = None
-    return ask_server(
+    query: ServerQuery | None = load(SHARED_SERVER).ask_server(
         prompt, directory=hook.event.directory, project=project, seconds=hook.event.patience
     )
+    return query
 
 
 def _answer_from_server(

@@ -4,42 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from lessons_kb.calls.parse_call import kind_of_failure, parse_call
-from lessons_kb.guards.session_guards import Watch
 from lessons_kb.ledger.session_memory import SessionMemory
 from lessons_kb.model import Event, Signal
+from lessons_kb.on_demand import READ_RECORD, WATCH_CALLS, load
 from lessons_kb.session.event_types import HookEvent
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import redact_event, redact_record
-from lessons_kb.transcripts.session_records import (
-    CALL,
-    CANCELLED,
-    FAILED,
-    INTERRUPT,
-    OK,
-    UNKNOWN,
-    Entry,
-    read_answer,
-)
-from lessons_kb.transcripts.session_records import read_tail as read_entries
 from lessons_kb.values import field, frozen, replace
 
-MAX_TAIL_BYTES = 1_000_000
-LOOK_BACK_BYTES = 65_536
-"""The number of bytes that are read before the offset if the call of a result is not after the
-offset.
-"""
-_WAIT_SECONDS = 0.08
-_POLL_SECONDS = 0.008
-_ANSWER_SECONDS = 0.4
-"""Seconds to wait for the answer. Copilot CLI 1.0.102 writes its record up to 0.1 s late, while the
-hook runs.
-"""
-_ANSWER_POLL_SECONDS = 0.02
+if TYPE_CHECKING:
+    from lessons_kb.guards.session_guards import Watch
+    from lessons_kb.transcripts.session_records import Entry
+
 INTERRUPTION = "interrupt"
 
 
@@ -82,29 +62,8 @@ def read_missed(hook: Hook) -> Missed:
     event = hook.event
     if not hook.can.hooked_tools or not event.transcript:
         return Missed()
-    offset = hook.state.offset
-    if hook.state.transcript != event.transcript:
-        end = skip_record(event).offset
-        offset = end if event.what in ("start", "prompt") else max(end - LOOK_BACK_BYTES, 0)
-    results, offset, steps = _read_results(event, offset)
-    until = time.monotonic() + _WAIT_SECONDS
-    needs_outcome = event.what == "after" and event.outcome == "unknown"
-    while needs_outcome and event.id not in {result.id for result in results}:
-        if time.monotonic() >= until:
-            break
-        time.sleep(_POLL_SECONDS)
-        more, offset, later = _read_results(event, offset)
-        results += more
-        steps |= later
-    own = [result for result in results if result.id and result.id == event.id]
-    mine = own[0] if own else None
-    return Missed(
-        mine=mine,
-        events=_events_of(hook, [result for result in results if result is not mine]),
-        transcript=event.transcript,
-        offset=offset,
-        steps={**hook.state.steps, **steps},
-    )
+    missed: Missed = load(READ_RECORD).read_new(hook)
+    return missed
 
 
 def skip_record(event: HookEvent) -> Missed:
@@ -113,74 +72,14 @@ def skip_record(event: HookEvent) -> Missed:
     return Missed(transcript=event.transcript, offset=end)
 
 
-def find_answer(hook: Hook) -> str:
-    """Return the answer that ended the turn, for an agent that has it only in its record.
-
-    The record is written a moment late, so wait for it. Return "" if there is no answer.
-    """
-    event = hook.event
-    if not event.answer_recorded or not event.transcript:
-        return ""
-    asked = hook.journal.events.find(session=event.session, kinds=("prompt",), limit=1)
-    since = asked[0].at if asked else 0.0
-    until = time.monotonic() + _ANSWER_SECONDS
-    while True:
-        data, _start = read_tail(event.transcript, 0, limit=MAX_TAIL_BYTES)
-        answer = read_answer(event.agent, data, event.session)
-        if answer is not None and answer.at >= since:  # else it belongs to the previous turn
-            return answer.text
-        if time.monotonic() > until:
-            return ""
-        time.sleep(_ANSWER_POLL_SECONDS)
-
-
-def _read_results(event: HookEvent, offset: int) -> tuple[list[Entry], int, dict[str, str]]:
-    """Return the ended calls and interrupts after an offset, where to read next, and the steps.
-
-    Of more than MAX_TAIL_BYTES after the offset only the last are read; the bytes before them are
-    skipped for good. The steps map each call id to its step: calls of one message share one.
-    """
-    data, start = read_tail(event.transcript, offset, limit=MAX_TAIL_BYTES)
-    results, used, steps = _find_ended(event, data)
-    # A call without a tool began before these bytes, so its record is read from further back.
-    if any(result.kind == CALL and not result.tool for result in results):
-        earlier = max(start - LOOK_BACK_BYTES, 0)
-        limit = start - earlier + len(data)
-        longer, longer_start = read_tail(event.transcript, earlier, limit=limit)
-        if longer and longer_start == earlier:  # else the file has changed meanwhile
-            wanted = {result.id for result in results}
-            all_results, _used, _steps = _find_ended(event, longer)
-            results = [result for result in all_results if result.id in wanted]
-    # A line that is longer than one read would never be complete, so it is skipped.
-    if not used and len(data) >= MAX_TAIL_BYTES:
-        used = len(data)
-    return results, start + used, steps
-
-
-def _find_ended(event: HookEvent, data: bytes) -> tuple[list[Entry], int, dict[str, str]]:
-    """Return the ended calls and interrupts, the number of bytes in complete lines, and the steps.
-
-    The steps map each call id to its step.
-    """
-    if not data:
-        return [], 0, {}
-    entries, used, steps = read_entries(event.agent, data)
-    return list(filter(_has_ended, entries)), used, dict(steps)
-
-
-def _has_ended(entry: Entry) -> bool:
-    """Return whether an entry is an ended call or a completed interrupt."""
-    if entry.kind == CALL:
-        return entry.ended != UNKNOWN
-    return entry.kind == INTERRUPT and entry.ended == OK
-
-
 def as_seen(events: Iterable[Event], part: str) -> list[Seen]:
     """Return each event with its stored form. This takes time, so call it outside a transaction.
 
     The guards store paths, so they get the paths in the form that the journal stores.
     """
     rows = [(event, redact_event(event)) for event in events]
+    if rows:
+        load(WATCH_CALLS)  # here, because ``journal_events`` must not import within a transaction
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
 
 
@@ -202,7 +101,7 @@ def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> 
             stored: object = None
             with contextlib.suppress(ValueError):
                 stored = json.loads(journal.guard_state(session, part) or "null")
-            watches[part] = Watch.from_state(stored, scope=hook.scope)
+            watches[part] = load(WATCH_CALLS).Watch.from_state(stored, scope=hook.scope)
             if state.prompt_unseen and part == hook.event.part:
                 watches[part].see(Event(kind="prompt"))
                 changed.add(part)
@@ -215,43 +114,10 @@ def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> 
             written = replace(written, record={**written.record, **record})
         is_duplicate = not journal.events.write(written, within=hook.event.within)
         if is_duplicate:
-            watches[part] = Watch.from_state(before, scope=hook.scope)
+            watches[part] = load(WATCH_CALLS).Watch.from_state(before, scope=hook.scope)
             continue
         signals += new_signals
         changed.add(part)
     for part in changed:
         journal.keep_guard_state(session, json.dumps(watches[part].to_state()), part)
     return signals
-
-
-def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
-    """Return the events of results: failures, and successes of tools without a hook."""
-    event = hook.event
-    cwd = event.cwd if hook.can.keeps_directory else event.directory
-    events: list[Event] = []
-    for result in results:
-        if hook.state.is_refused(result.id):
-            continue  # we refused it, so neither the agent nor the user failed
-        has_failed = result.ended in (FAILED, CANCELLED)
-        has_no_hook = result.tool and result.tool not in hook.can.hooked_tools
-        identity = {"id": result.id, "at": result.at or hook.now}
-        if result.id and result.kind == INTERRUPT:
-            events.append(hook.as_event(INTERRUPTION, outcome="cancelled", **identity))
-        if result.id and (has_failed or has_no_hook):
-            call = hook.as_event(
-                "tool",
-                **identity,
-                tool=result.tool or "?",
-                step=result.step,
-                outcome=outcome_of(result),
-                output=result.output if has_failed else "",
-            )
-            events += parse_call(call, result.arguments, cwd=cwd)
-    return as_seen(events, event.part)
-
-
-def outcome_of(result: Entry) -> str:
-    """Return the outcome of a call according to the agent's record."""
-    if result.ended == CANCELLED:
-        return "cancelled"
-    return kind_of_failure(result.output) if result.ended == FAILED else "ok"

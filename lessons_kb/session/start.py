@@ -9,14 +9,14 @@ import contextlib
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.titles import is_whole
 from lessons_kb.ledger.session_memory import BLOCK, START, SessionMemory
-from lessons_kb.ledger.withheld import read_withholding
+from lessons_kb.ledger.withheld import is_withholding
 from lessons_kb.on_demand import PACK_ALL, load
 from lessons_kb.outcome.why import find_withheld_before
 from lessons_kb.session import prompt
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, skip_record
+from lessons_kb.session.session_titles import find_titles
 from lessons_kb.session.state import Hook
-from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import AT_START
 from lessons_kb.store.locations import state_home
@@ -78,7 +78,7 @@ def _is_first_report(hook: Hook, state: SessionMemory) -> bool:
 def _tell_withheld(hook: Hook) -> tuple[str, ...]:
     """Return a line for the user, once, with the lessons withheld from an earlier session."""
     with contextlib.suppress(ConfigError, StorageError):
-        if hook.can.lines and read_withholding().withhold:
+        if hook.can.lines and is_withholding():
             session, cards = find_withheld_before(hook.brains.members, hook.now - _WEEK)
             footer = hook.brains.members[0].settings.hooks.footer
             if footer and cards and note_first(state_home(), f"withheld {session}", unknown=False):

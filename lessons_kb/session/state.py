@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.ledger.session_memory import SessionMemory, WaitingText, lend_memory, read_memory
-from lessons_kb.model import Event
+from lessons_kb.ledger.withheld import is_withheld
+from lessons_kb.model import Card, Event
 from lessons_kb.on_demand import TITLES, load
 from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.journal import Journal
@@ -130,3 +132,8 @@ class Hook:
         """Close the brains, unless ``find`` keeps them open."""
         if self.find is None:
             self.brains.close()
+
+
+def is_kept_back(hook: Hook, brain: Brain, card: Card) -> bool:
+    """Return whether a lesson is withheld from the session. If so, the ledger records this."""
+    return is_withheld(brain, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)

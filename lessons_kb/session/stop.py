@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import is_settings_moved
-from lessons_kb.find.shared_server import read_card
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import BLOCK
 from lessons_kb.model import CONTRADICTED, DENIED, Card, Check, Evidence
-from lessons_kb.on_demand import PACK_ALL, RENDER, load
+from lessons_kb.on_demand import PACK_ALL, RENDER, SHARED_SERVER, load
 from lessons_kb.outcome.post_check import (
     check_answer,
     count_items,
@@ -22,9 +21,10 @@ from lessons_kb.outcome.post_check import (
     settle,
 )
 from lessons_kb.postcheck.ignored_items import MOST, find_ignored
+from lessons_kb.session.agent_record import find_answer
 from lessons_kb.session.draft_process import start_drafting
 from lessons_kb.session.event_types import NOTHING, Answer
-from lessons_kb.session.record_event import find_answer, journal_events, read_missed
+from lessons_kb.session.record_event import journal_events, read_missed
 from lessons_kb.session.state import Hook
 from lessons_kb.store.journal import AFTER_IGNORED, redact_event
 from lessons_kb.values import replace
@@ -80,8 +80,9 @@ def _end_turn(hook: Hook) -> Answer:
     for brain in brains.members:
         ids = {card_id for root, card_id in cards if root == brain.root}
         given += ((brain, card) for card in find_cards(brain, ids))
-    # The journal of the nearest brain contains the lessons of a server.
-    given += [(brains.members[0], read_card(data)) for data in served]
+    if served:  # the journal of the nearest brain contains the lessons of a server
+        read_card = load(SHARED_SERVER).read_card
+        given += [(brains.members[0], read_card(data)) for data in served]
     numbered = _find_numbered(hook, given)
     evidence = find_session_evidence(journal, event.session, brains.members, after=state.after)
     given_cards = [card for _brain, card in given]

@@ -6,8 +6,8 @@ from lessons_kb.find.titles import is_whole
 from lessons_kb.ledger.session_memory import START, SpawnedAgent, lend_memory
 from lessons_kb.session import prompt
 from lessons_kb.session.event_types import NOTHING, Answer
+from lessons_kb.session.session_titles import find_titles
 from lessons_kb.session.state import Hook
-from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.values import replace
 
 

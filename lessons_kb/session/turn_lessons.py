@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from math import log
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.brains import Brains, refresh_in_hook
+from lessons_kb.brain.brains import Brains
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import Match
-from lessons_kb.errors import ConfigError, LessonsError, StorageError
+from lessons_kb.errors import LessonsError
 from lessons_kb.find.detection import Detected, is_card_file
 from lessons_kb.find.search import find_lessons
-from lessons_kb.find.titles import build_titles, find_card
 from lessons_kb.ledger.given import (
-    find_cards,
     find_known,
     is_in_context,
     note_given,
 )
 from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
-from lessons_kb.ledger.withheld import is_withheld, read_withholding
-from lessons_kb.model import DONE, RULE, SERVED, Card, Event, Hit, Preflight, Query
+from lessons_kb.model import RULE, SERVED, Card, Hit, Preflight, Query
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_inside
-from lessons_kb.store.handles import find_handled, get_brain_name
-from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.analyzer import analyze, find_names, get_share
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
@@ -52,11 +46,6 @@ _LEAST_CARDS = 16
 """The minimum size of a brain in the calculation. A few cards do not show how rare a name is."""
 
 Found = tuple[Brain, Card]
-
-
-def is_kept_back(hook: Hook, brain: Brain, card: Card) -> bool:
-    """Return whether a lesson is withheld from the session. If so, the ledger records this."""
-    return is_withheld(brain, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
 def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> list[Found]:
@@ -278,17 +267,11 @@ def _cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def shorten_id(brain: Brain, card_id: str) -> str:
-    """Return the shortest end of a card's path that no other card of the brain has."""
+    """Return the file name of a card, or its whole id if another card has the same name."""
     if SERVED in card_id:  # the agent needs the whole id to ask the server for the card
         return card_id
-    parts = card_id.split("/")
-    same_name = brain.read(lambda index: index.catalogue.paths_named(parts[-1]))
-    others = [f"/{path}" for path in same_name if path != card_id]
-    for count in range(1, len(parts)):
-        end = "/".join(parts[-count:])
-        if not any(path.endswith(f"/{end}") for path in others):
-            return end
-    return card_id
+    name = posixpath.basename(card_id)
+    return card_id if name in brain.read(lambda index: index.repeated_names()) else name
 
 
 def remind_of_refusal(card: Card, *, done: Container[str] = ()) -> str:
@@ -317,60 +300,3 @@ def name_card(brain: Brain, card: Card, directory: str, *, given: Container[str]
     place = show_path(relative_path(place, directory))
     title = defang_line(card.title)[:_MAX_TITLE]
     return place if card.id in given else f"“{title}” ({place})"
-
-
-_SHOW = r"\blessons show ([^\s;&|-][^\s;&|]*)"
-
-
-def find_titles(hook: Hook, brains: Brains | None = None) -> str:
-    """Return the titles of the cards that the agent can open, and write the files that they need.
-
-    The files are those of ``build_titles``: each card gets a handle in the state folder, and the
-    cache folder gets the file of handles. ``brains`` must be up to date. If they are missing, the
-    brains of the hook are refreshed first, which may write their indexes. Cards that are withheld
-    from this session are left out.
-
-    Returns "" if there are no titles, if the event is from another machine, whose agent cannot open
-    files here, or if a ConfigError or StorageError occurs.
-    """
-    if hook.event.posted:  # the event is from another machine
-        return ""
-    session = hook.event.context_id if read_withholding().withhold else ""
-    access = replace(hook.access, session=session)
-    can = hook.can
-    try:
-        if brains is None:
-            brains, _warning = refresh_in_hook(hook.brains)
-        return build_titles(brains, access, most=can.tokens, counter=can.count_tokens)
-    except (ConfigError, StorageError):  # the answer to a prompt reports it
-        return ""
-
-
-def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
-    """Return the cards whose files the calls have read, or that ``lessons show`` has printed."""
-    files: list[str] = []
-    names: set[str] = set()
-    for call in calls:
-        if call.outcome in DONE and call.kind == "read":
-            paths = (os.path.expanduser(path) for path in call.targets if path.endswith(SUFFIXES))
-            files += (os.path.realpath(os.path.join(hook.scope, path)) for path in paths)
-        elif call.outcome in DONE and "lessons show" in call.text:
-            names |= {name.strip("\"'") for name in re.findall(_SHOW, call.text)}
-    if hook.event.posted or not (files or names):
-        return []
-    handled = list(filter(None, map(find_handled, names)))
-    opened: list[Found] = []
-    for brain in hook.brains.members:
-        ids = set(filter(None, (find_card(brain, path) for path in files)))
-        card_paths = brain.read(lambda index: index.catalogue.numbers()) if names else ()
-        ids |= {path for path in card_paths if not names.isdisjoint(_names_of(path))}
-        brain_name = get_brain_name(brain.root)
-        ids |= {card.card for card in handled if card.brain == brain_name}
-        opened += [(brain, card) for card in find_cards(brain, ids)]
-    return opened
-
-
-def _names_of(path: str) -> tuple[str, ...]:
-    """Return the names of a card: its path and its file name, with and without extension."""
-    file = posixpath.basename(path)
-    return path, posixpath.splitext(path)[0], file, posixpath.splitext(file)[0]

@@ -10,15 +10,15 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import sqlite3
 import stat
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from lessons_kb.errors import IndexBroken, InputError, StorageError
 from lessons_kb.model import CURRENT, NO_GATE, RULE, Card, Finding, Pattern, Standing, as_data
+from lessons_kb.on_demand import COPY_FILES, URLS, load
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
@@ -392,11 +392,10 @@ class Catalogue:
         rows = self._db.execute(sql, {"paths": json.dumps(paths)})
         return {path: (number, digest) for path, number, digest in rows}
 
-    def paths_named(self, name: str) -> list[str]:
-        """Return the paths of the files with this file name, in any folder."""
-        sql = "SELECT path FROM docs WHERE path = :name OR substr(path, -length(:end)) = :end"
-        rows = self._db.execute(sql, {"name": name, "end": f"/{name}"})
-        return [path for (path,) in rows]
+    def repeated_names(self) -> frozenset[str]:
+        """Return the file names that files in more than one folder have."""
+        names = Counter(path.rpartition("/")[2] for (path,) in self._db.execute(_PATHS))
+        return frozenset(name for name, count in names.items() if count > 1)
 
     def copies(self) -> dict[str, str]:
         """Return a mapping from the path of each copy that is left out to that of its original."""
@@ -553,6 +552,7 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
+_PATHS = "SELECT path FROM docs"
 _NOT_STALE = "(stale_after = '' OR stale_after > :today)"
 """Condition on a row of ``titles``: the card never becomes stale, or only after today."""
 _WAYS = ("titles", "card_globs", "gates")
@@ -628,7 +628,7 @@ def remove_any(path: str) -> None:
     except FileNotFoundError:
         return
     except (IsADirectoryError, PermissionError):  # macOS raises the second for a folder
-        shutil.rmtree(path)
+        load(COPY_FILES).rmtree(path)
 
 
 def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
@@ -682,7 +682,7 @@ def _connect(path: str) -> sqlite3.Connection:
         needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
         if "disk I/O" not in str(error) or needs_log:
             raise
-    uri = f"file:{quote(path)}?immutable=1"
+    uri = f"file:{load(URLS).quote(path)}?immutable=1"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 

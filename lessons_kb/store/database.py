@@ -380,7 +380,7 @@ _TABLE = read_words("network_file_systems.txt")
 _MOUNTS = "/proc/self/mountinfo"
 _POINT = 4
 """Position of the mount point among the fields of a line."""
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = r"\\([0-7]{3})"
 """The escape of a space, tab, line end or backslash in a field."""
 
 
@@ -406,7 +406,7 @@ def is_network(path: str) -> bool:
         parts = before.split(" ")
         if not after or len(parts) <= _POINT:
             continue
-        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[_POINT])
+        point = re.sub(_OCTAL, lambda code: chr(int(code[1], 8)), parts[_POINT])
         contains_path = real == point or real.startswith(point.rstrip("/") + "/")
         if contains_path and len(point) >= len(nearest):  # a later mount covers an earlier one
             nearest = point

@@ -17,7 +17,7 @@ from lessons_kb.store.files import sqlite_error
 from lessons_kb.text.name_changes import NamedCommit
 
 HISTORY_NAME = "history.sqlite"
-_FORMAT = 2
+_FORMAT = 3
 _PATIENCE = 30.0
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -32,6 +32,7 @@ CREATE TABLE renames (
   commit_id TEXT NOT NULL, path TEXT NOT NULL, target TEXT NOT NULL,
   PRIMARY KEY (commit_id, path)
 ) WITHOUT ROWID;
+CREATE TABLE gaps (commit_id TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE words (
   commit_id TEXT NOT NULL, word TEXT NOT NULL, present INTEGER NOT NULL,
   PRIMARY KEY (commit_id, word)
@@ -41,6 +42,7 @@ CREATE TABLE copies (
   PRIMARY KEY (commit_id, path)
 ) WITHOUT ROWID
 """
+_ALL_TABLES = ("commits", "paths", "changes", "renames", "gaps", "words", "copies")
 _ALL_READ = ""
 """The path of a row which says that the renames of a commit were read. No file has this path."""
 
@@ -109,7 +111,7 @@ class FileHistory:
         """Store commits, oldest first. ``afresh`` deletes all other commits."""
         with one_transaction(self._db):
             if afresh:
-                for table in ("commits", "paths", "changes", "renames", "words", "copies"):
+                for table in _ALL_TABLES:
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM commits").fetchone()
             known = dict(self._db.execute("SELECT path, id FROM paths"))
@@ -145,6 +147,23 @@ class FileHistory:
         """Delete the stored fault, so that the history is read again."""
         self._db.execute("DELETE FROM meta WHERE key = 'fault'")
 
+    def forget_head(self) -> None:
+        """Delete the last commit that was read, so that the whole history is read again."""
+        self._db.execute("DELETE FROM meta WHERE key = 'head'")
+
+    def add_gaps(self, gaps: Mapping[str, str]) -> None:
+        """Store the commits that git could not read, each with the reason."""
+        self._db.executemany("INSERT OR REPLACE INTO gaps VALUES (?, ?)", list(gaps.items()))
+
+    def list_gaps(self) -> dict[str, str]:
+        """Return the commits that git could not read, each with the reason."""
+        return dict(self._db.execute("SELECT commit_id, reason FROM gaps ORDER BY commit_id"))
+
+    def has_gap(self, commit: str) -> bool:
+        """Return whether git could not read a commit."""
+        sql = "SELECT 1 FROM gaps WHERE commit_id = ?"
+        return self._db.execute(sql, (commit,)).fetchone() is not None
+
     def list_paths(self) -> list[str]:
         """Return every path that ever existed."""
         return [path for (path,) in self._db.execute("SELECT path FROM paths")]
@@ -159,6 +178,16 @@ class FileHistory:
             (path, after),
         ).fetchone()
         return Removal(*row) if row else None
+
+    def add_removals(self, removals: Mapping[str, Iterable[str]]) -> None:
+        """Store more files that commits removed. The commits and the paths are in the history."""
+        sql = (
+            "INSERT OR IGNORE INTO changes SELECT paths.id, number, 'D' FROM paths, commits"
+            " WHERE commits.id = ? AND path = ?"
+        )
+        rows = [(commit, _encode(path)) for commit, paths in removals.items() for path in paths]
+        with one_transaction(self._db):
+            self._db.executemany(sql, rows)
 
     def has_renames(self, commit: str) -> bool:
         """Return whether the renames of a commit were stored."""

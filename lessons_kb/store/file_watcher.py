@@ -16,15 +16,11 @@ from lessons_kb.errors import BrainNotFound
 from lessons_kb.on_demand import C_LIBRARY, load
 from lessons_kb.store.files import TEMP_PREFIX, identify_file, shown, storage_error
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME
-from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
+from lessons_kb.store.scan import IGNORE_NAME, RESCAN, SUFFIXES
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
-
-
-RESCAN = "."
-"""A changed path which means that any file may have changed, so that a scan is needed."""
 
 
 _SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})

@@ -6,17 +6,14 @@ import contextlib
 import errno
 import json
 import os
-import shutil
-import signal
 import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
-from urllib.parse import quote
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
-from lessons_kb.on_demand import C_LIBRARY, load
+from lessons_kb.on_demand import C_LIBRARY, COPY_FILES, SIGNALS, URLS, load
 from lessons_kb.text.sanitize import shell_word
 
 with contextlib.suppress(ImportError):  # not on Windows
@@ -370,7 +367,7 @@ def exchange(temp: str, target: str) -> None:
         return
     copy = temp + ".kept"
     if not _link(target, copy):
-        shutil.copy2(target, copy)
+        load(COPY_FILES).copy2(target, copy)
     with on_failure(os.unlink, copy):
         os.replace(temp, target)
     os.replace(copy, temp)
@@ -429,7 +426,8 @@ def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
     one. Return None if a process may be writing the file.
     """
     try:
-        set_lease, set_signal, harmless = fcntl.F_SETLEASE, fcntl.F_SETSIG, signal.SIGURG
+        set_lease, set_signal = fcntl.F_SETLEASE, fcntl.F_SETSIG
+        harmless = load(SIGNALS).SIGURG
     except (NameError, AttributeError):  # a system without leases
         return read()
     file = os.open(full, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -553,7 +551,7 @@ def _select_text(column: str) -> str:
 
 def open_readonly(path: str) -> sqlite3.Connection:
     """Open a SQLite file read-only, and write nothing beside it. Raises sqlite3.Error."""
-    uri = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    uri = f"file:{load(URLS).quote(os.path.abspath(path))}?mode=ro"
     for mode in ("", "&immutable=1"):
         db = sqlite3.connect(uri + mode, uri=True, timeout=_BUSY_SECONDS)
         try:

@@ -7,7 +7,6 @@ variable names the arm. It is used only if it matches the record in the trial's 
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import time
@@ -18,6 +17,7 @@ from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
 from lessons_kb.model import BLOCK_TOLD, CAME_BACK, OPENED, Event, Occasion, as_data
+from lessons_kb.on_demand import FIND_FILES, load
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure, read_regular, storage_errors, write_unsynced
 from lessons_kb.store.locations import state_home
@@ -938,6 +938,7 @@ def read_injected(state: str) -> list[dict[str, str]]:
     journal that cannot be read is left out as a whole, and no StorageError is raised.
     """
     cards: dict[str, dict[str, str]] = {}
+    glob = load(FIND_FILES)
     pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
     for path in sorted(glob.glob(pattern, recursive=True)):
         try:

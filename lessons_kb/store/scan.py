@@ -23,14 +23,16 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen
 
 SUFFIXES = (".md", ".markdown")
+RESCAN = "."
+"""A changed path which means that any file may have changed, so that a scan is needed."""
 IGNORE_NAME = ".lessonsignore"
 _SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
 _BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
-_WRITTEN_NS = re.compile(r"[0-9]{1,20}")
+_WRITTEN_NS = r"[0-9]{1,20}"
 """The pattern of the start of a signature: the time of the last change in nanoseconds."""
 _HEADER_BYTES = 4_096
-_OCCURRENCES = re.compile(rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})", re.MULTILINE)
-_DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re.MULTILINE)
+_OCCURRENCES = rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})"
+_DATES = rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})"
 
 
 @frozen
@@ -122,7 +124,7 @@ def find_newest(manifest: str) -> tuple[str, float]:
     """
     newest, changed_ns = "", 0
     for path, file_signature in parse_manifest(manifest).items():
-        written = _WRITTEN_NS.match(file_signature)
+        written = re.match(_WRITTEN_NS, file_signature)
         if written and int(written[0]) > changed_ns:
             newest = path
             changed_ns = int(written[0])
@@ -366,9 +368,9 @@ def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
                 head = read_regular(full, limit=limit, name=path)[:_HEADER_BYTES]
             except (OSError, StorageError):
                 head = b""
-            count = _OCCURRENCES.search(head)
+            count = re.search(_OCCURRENCES, head, re.MULTILINE)
             counts[path] = int(count[1]) if count else 0
-            days[path] = max(map(bytes.decode, _DATES.findall(head)), default="")
+            days[path] = max(map(bytes.decode, re.findall(_DATES, head, re.MULTILINE)), default="")
 
     def rank(path: str) -> tuple[bool, str, int, str]:
         changed = int(lines[path].partition(".")[0])

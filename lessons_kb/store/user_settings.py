@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.on_demand import FIND_SIMILAR, load
+from lessons_kb.on_demand import FIND_SIMILAR, READ_TOML, load
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locations import user_settings_path
 from lessons_kb.values import frozen, list_defaults
@@ -121,9 +120,10 @@ def read_user_settings(kind: type[Section]) -> Section:
         return kind()
     except (OSError, StorageError) as error:
         raise ConfigError(f"{path}: {error}; grant yourself read access") from None
+    toml = load(READ_TOML)
     try:
-        tables = tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        tables = toml.loads(data.decode("utf-8-sig"))
+    except (toml.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}; fix or remove the line") from None
     table_names = [section.table for section in USER_SECTIONS]
     for key, value in tables.items():

@@ -40,7 +40,7 @@ are recognised before this check."""
 _SHORTEST_HEAD = 3
 """The minimum number of letters before a number that are a separate term. The word python3 has the
 term python, but es6 does not have the term es."""
-_NUMERONYM = re.compile(r"[a-z][0-9]+[a-z]")
+_NUMERONYM = r"[a-z][0-9]+[a-z]"
 """Abbreviations that are one word: e2e, i18n, k8s."""
 _HASH_PARTS = 4
 _HASH_PART = 3
@@ -112,8 +112,8 @@ def find_neighbours(text: str) -> list[tuple[str, str]]:
     return [(before, after) for before, after in distinct if before != after]
 
 
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
-_SEVERAL_WORDS = re.compile(r"[a-z][A-Z]|_[A-Za-z]|[a-z0-9]-[a-z]|\w\.\w")
+_NAME = r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*"
+_SEVERAL_WORDS = r"[a-z][A-Z]|_[A-Za-z]|[a-z0-9]-[a-z]|\w\.\w"
 
 
 def find_names(text: str) -> set[str]:
@@ -121,10 +121,10 @@ def find_names(text: str) -> set[str]:
 
     ``users.getUser`` gives the whole name and those of its parts that consist of several words.
     """
-    names = set(_NAME.findall(text))
+    names = set(re.findall(_NAME, text))
     for name in list(names):
         names.update(re.split("[.-]", name))
-    return {name for name in names if _SEVERAL_WORDS.search(name)}
+    return {name for name in names if re.search(_SEVERAL_WORDS, name)}
 
 
 class _Terms(dict[str, tuple[str, ...]]):
@@ -196,7 +196,7 @@ def _split_camel(word: str) -> list[str]:
     lower = word.lower()
     if word == lower and (word.isalpha() or word.isdigit()):
         return [word]
-    if lower in ONE_WORD_NAMES or _NUMERONYM.fullmatch(lower):
+    if lower in ONE_WORD_NAMES or re.fullmatch(_NUMERONYM, lower):
         return [lower]
     parts = re.findall(_CAMEL, lower if word.isupper() else word)
     if len(parts) >= _HASH_PARTS and len(word) < _HASH_PART * len(parts) - 2:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from lessons_kb.values import frozen
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))?", re.MULTILINE)
-_NAME = re.compile(r"(?:\+\+\+|---) ([^\t]*)")
-_AGENTS_NAME = re.compile(r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*)")
+_HUNK = r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))?"
+_NAME = r"(?:\+\+\+|---) ([^\t]*)"
+_AGENTS_NAME = r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*)"
 
 
 @frozen
@@ -63,9 +63,9 @@ def parse_hunks(text: str, *, path: str = "") -> Iterator[Hunk]:
         if rows:
             yield Hunk(path=path, line=line, rows=tuple(rows))
             rows = []
-        if name := _NAME.match(row):
+        if name := re.match(_NAME, row):
             path = path if name[1] == "/dev/null" else _plain_name(name[1])
-        elif hunk := _HUNK.match(row):
+        elif hunk := re.match(_HUNK, row):
             line = int(hunk[2])
             old = 1 if hunk[1] is None else int(hunk[1])
             new = 1 if hunk[3] is None else int(hunk[3])
@@ -92,7 +92,7 @@ def _parse_agents_hunks(text: str, path: str) -> Iterator[Hunk]:
             continue
         if rows:
             yield Hunk(path=path, line=0, rows=tuple(rows))
-        name = _AGENTS_NAME.match(row)
+        name = re.match(_AGENTS_NAME, row)
         path = name[1].strip() if name else path
         rows = []
         is_begun = name is not None or row.startswith("@@")

@@ -234,7 +234,7 @@ def _compile_glob(source: str) -> Any:
     return compile_regex(source[start:].translate(_LONE), max_memory=_MAX_MEMORY)
 
 
-_BRACES = re.compile(r"(?<!\\)\{([^{}]*,[^{}]*)\}")
+_BRACES = r"(?<!\\)\{([^{}]*,[^{}]*)\}"
 
 
 def expand_braces(pattern: str, fix: str = "") -> Iterator[str]:
@@ -247,7 +247,7 @@ def expand_braces(pattern: str, fix: str = "") -> Iterator[str]:
         if not pending:
             return
         first = pending.pop()
-        braces = _BRACES.search(first)
+        braces = re.search(_BRACES, first)
         if braces is None:
             yield first
             continue

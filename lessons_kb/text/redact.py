@@ -12,17 +12,17 @@ import math
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator, Mapping
-from functools import cache, lru_cache, partial
+from collections.abc import Generator, Iterator, Mapping
+from functools import cache, lru_cache
 from itertools import accumulate, count, pairwise
 from typing import Any
 
 from lessons_kb.data import read_json_lines, read_toml
 from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
+from lessons_kb.values import frozen
 
 Span = tuple[int, int, str]
-Form = tuple[str, float, Callable[[], Any]]
 Hint = tuple[str, int]
 """A text that every match of a form contains, and the number of the form. A text between slashes is
 a pattern. A text without capitals matches in upper and lower case."""
@@ -69,16 +69,14 @@ _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
 _BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
 _MORE = r"[\w+/=~.-]*+"
 _UNBROKEN = r"[^\s=()\[\]{}<>]+"
-_RULE = re.compile(r"[\s|│┃+:=─━┄┼╪╇├┤┌┐└┘╞╡┬┴-]*")
+_RULE = r"[\s|│┃+:=─━┄┼╪╇├┤┌┐└┘╞╡┬┴-]*"
 _SEPARATORS = "│┃|\t,"
 _CELL_ENDS = " *_`\"'\t\r\n\x0b"
-_COLUMN_RULE = re.compile(r" {0,40}(?:-{2,}|={2,})(?: +(?:-{2,}|={2,}))*\s*")
-_DASHES = re.compile(r"[-=]+")
-_LINE_END = re.compile(r"[\n\x0b]")
-_TABLE_TAG = re.compile(
-    r"<(?P<end>/?)(?P<tag>t[rhd]|t(?:able|head|body|foot))(?![\w-])[^<>]{0,300}>"
-)
-_CELL_TEXT = re.compile(r">\s*(?P<text>[^<>\s][^<>]*)")
+_COLUMN_RULE = r" {0,40}(?:-{2,}|={2,})(?: +(?:-{2,}|={2,}))*\s*"
+_DASHES = r"[-=]+"
+_LINE_END = r"[\n\x0b]"
+_TABLE_TAG = r"<(?P<end>/?)(?P<tag>t[rhd]|t(?:able|head|body|foot))(?![\w-])[^<>]{0,300}>"
+_CELL_TEXT = r">\s*(?P<text>[^<>\s][^<>]*)"
 _HEAD_ROOM, _ROW_ROOM = 200, 4_000
 """The maximum number of characters between an HTML cell and a name in it, and in the header row of
 a table."""
@@ -182,6 +180,9 @@ class _View:
         self._starts, self._shifts = [0], [0]
         letters = text if text.isascii() else fold_letters(text)
         hidden = re.escape(find_hidden(letters))
+        if not (hidden or _compiled(f"[{_rules()['fragments']['begins']}]").search(letters)):
+            self.text = letters
+            return
         pattern = _syntax("spelled").replace("«hidden»", hidden)
         parts: list[str] = []
         done = size = 0
@@ -237,8 +238,9 @@ def _find_by_form(view: str) -> Iterator[Span]:
     """Find the secrets that have a known form, and texts that are too random for a name."""
     forms, _hints = _forms()
     for number in _find_forms(view):
-        kind, bits, compiled = forms[number]
-        pattern = compiled()
+        form = forms[number]
+        kind, bits = form.kind, form.bits
+        pattern = _compile_form(number)
         for match in pattern.finditer(view):
             matching = [group for group in range(1, pattern.groups + 1) if match.start(group) >= 0]
             start, end = match.span(matching[0] if matching else 0)
@@ -279,7 +281,10 @@ def _bits(run: str) -> float:
 
 def _find_by_name(view: str, lower: str) -> Iterator[Span]:
     """Find the values of names that announce a secret, such as ``password``."""
-    stems = _compiled("|".join(sorted(_words("stems"))))
+    words = sorted(_words("stems"))
+    if not any(word in lower for word in words):  # true for most texts
+        return
+    stems = _compiled("|".join(words))
     done = line_end = table_end = seen = 0
     while stem := stems.search(lower, seen):
         seen = stem.end()
@@ -381,7 +386,7 @@ def _line_around(view: str, position: int, since: int) -> tuple[int, int]:
 
 
 def _next_line(view: str, position: int) -> int:
-    line_end = _LINE_END.search(view, position)
+    line_end = _compiled(_LINE_END).search(view, position)
     return line_end.end() if line_end else len(view)
 
 
@@ -394,14 +399,14 @@ def _text_rows(view: str, start: int, next_line: int) -> Iterator[Row]:
     second form, rules and blank lines are skipped.
     """
     after = _next_line(view, next_line)
-    if next_line < after and _COLUMN_RULE.fullmatch(view, next_line, after):
-        dashes_below = _DASHES.finditer(view, next_line, after)
+    if next_line < after and _compiled(_COLUMN_RULE).fullmatch(view, next_line, after):
+        dashes_below = _compiled(_DASHES).finditer(view, next_line, after)
         offsets = [dashes.start() - next_line for dashes in dashes_below]
         yield _split_at(offsets, start, next_line)
         start = after
         next_line = _next_line(view, after)
         # _RULE also matches a blank line and the empty end of the text.
-        while not _RULE.fullmatch(view, start, next_line):
+        while not _compiled(_RULE).fullmatch(view, start, next_line):
             yield _split_at(offsets, start, next_line)
             start = next_line
             next_line = _next_line(view, next_line)
@@ -411,7 +416,7 @@ def _text_rows(view: str, start: int, next_line: int) -> Iterator[Row]:
     size = 0
     while separator is not None and start < len(view):
         is_first = size == 0
-        if is_first or not _RULE.fullmatch(view, start, next_line):
+        if is_first or not _compiled(_RULE).fullmatch(view, start, next_line):
             cells = view[start:next_line].split(separator)
             if is_first and separator == "," and not all(map(_is_heading, cells)):
                 return
@@ -446,9 +451,9 @@ def _html_rows(lower: str, position: int) -> Iterator[Row]:
         return
     cells: Row = []
     opened = -1
-    for tag in _TABLE_TAG.finditer(lower, start):
+    for tag in _compiled(_TABLE_TAG).finditer(lower, start):
         if opened >= 0:
-            text = _CELL_TEXT.search(lower, opened, tag.start())
+            text = _compiled(_CELL_TEXT).search(lower, opened, tag.start())
             cells.append(text.span("text") if text else (tag.start(), tag.start()))
         is_cell = tag["tag"] in ("th", "td")
         opened = tag.end() - 1 if is_cell and not tag["end"] else -1
@@ -590,33 +595,44 @@ def _fill(pattern: str) -> str:
     return pattern
 
 
+@frozen
+class Form:
+    """A form of secrets."""
+
+    kind: str
+    bits: float
+    """The minimum entropy per character. With _RANDOM, only random text is a secret."""
+    pattern: str
+    is_ours: bool
+    """Whether the pattern is one of ``secrets.toml``. Other patterns are for RE2."""
+
+
 @cache
 def _forms() -> tuple[list[Form], list[Hint]]:
-    """Return the forms of secrets, and the hints of all of them.
-
-    A form consists of its kind, its bits and a function that returns the compiled pattern. The bits
-    are the minimum entropy per character. With _RANDOM, only random text is a secret.
-    """
+    """Return the forms of secrets, and the hints of all of them."""
     forms: list[Form] = []
     hints: list[Hint] = []
-
-    def add(kind: str, bits: float, words: list[str], compiled: Callable[[], Any]) -> None:
-        hints.extend((word, len(forms)) for word in words)
-        forms.append((kind, bits, cache(compiled)))
-
-    for form in _rules()["forms"]:
-        pattern = form["pattern"]
+    for row in _rules()["forms"]:
+        pattern = row["pattern"]
         bits = _RANDOM if "<random>" in pattern else 0
-        add(form["kind"], bits, form["hints"], partial(_compile_form, pattern))
-    for rule in read_json_lines("gitleaks_secrets.jsonl"):
-        compiled = partial(compile_regex, rule["pattern"], max_memory=_MEMORY)
-        add(rule["kind"], rule["entropy"], rule["words"], compiled)
+        hints += [(hint, len(forms)) for hint in row["hints"]]
+        forms.append(Form(kind=row["kind"], bits=bits, pattern=pattern, is_ours=True))
+    for row in read_json_lines("gitleaks_secrets.jsonl"):
+        hints += [(word, len(forms)) for word in row["words"]]
+        forms.append(
+            Form(kind=row["kind"], bits=row["entropy"], pattern=row["pattern"], is_ours=False)
+        )
     return forms, hints
 
 
-def _compile_form(pattern: str) -> re.Pattern[str]:
+@cache
+def _compile_form(number: int) -> Any:
+    """Return the compiled pattern of a form. Most texts need the patterns of few forms."""
+    form = _forms()[0][number]
+    if not form.is_ours:
+        return compile_regex(form.pattern, max_memory=_MEMORY)
     # A pattern that begins with a letter lets the search skip to that letter.
-    pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", pattern)
+    pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", form.pattern)
     return re.compile(_fill(pattern))
 
 
@@ -626,19 +642,40 @@ def _find_forms(view: str) -> list[int]:
     The first short texts are searched for each hint in turn. For other texts, compiled hints are
     faster.
     """
-    _all, hints = _forms()
     is_one_of_few = next(_SHORT_TEXTS) < _FEW_TEXTS
     if len(view) > _SHORT_TEXT or not (is_one_of_few and view.isascii()):
         found = _search_hints()(view.encode()) or ()
+        hints = _forms()[1]
         return sorted({hints[place][1] for place in found})
+    by_kind = _sort_hints()
     lower = view.lower()
-    return sorted({number for hint, number in hints if _holds_hint(view, lower, hint)})
+    numbers = {number for hint, number in by_kind.any_case if hint in lower}
+    numbers |= {number for hint, number in by_kind.exact if hint in view}
+    numbers |= {number for pattern, number in by_kind.patterns if re.search(pattern, view)}
+    return sorted(numbers)
 
 
-def _holds_hint(view: str, lower: str, hint: str) -> bool:
-    if _is_pattern(hint):
-        return re.search(hint[1:-1], view) is not None
-    return hint in (lower if hint.islower() else view)
+@frozen
+class _Hints:
+    """The hints of all forms, by the way in which they are searched."""
+
+    any_case: list[Hint]
+    exact: list[Hint]
+    patterns: list[Hint]
+    """Without their slashes."""
+
+
+@cache
+def _sort_hints() -> _Hints:
+    sorted_hints = _Hints(any_case=[], exact=[], patterns=[])
+    for hint, number in _forms()[1]:
+        if _is_pattern(hint):
+            sorted_hints.patterns.append((hint[1:-1], number))
+        elif hint.islower():
+            sorted_hints.any_case.append((hint, number))
+        else:
+            sorted_hints.exact.append((hint, number))
+    return sorted_hints
 
 
 def _is_pattern(hint: str) -> bool:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from urllib.parse import unquote
 
 from lessons_kb.data import read_toml, read_words
-from lessons_kb.on_demand import ENTITIES, load
+from lessons_kb.on_demand import ENTITIES, SHELL_WORDS, URLS, load
 
 _ESCAPES = (
     r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS …: title, link, clipboard
@@ -53,10 +51,9 @@ _SPEAKER = (
     r"([^\W\d_]++(?:[^\S\n]{1,9}+[^\W\d_]++)?+)(?:[^\w\s:]|_)*+[^\S\n]*+:"
 )
 
-_CODED_OR_MARK = re.compile(
+_CODED_OR_MARK = (
     r"&(?:amp;)*+(?:\#x[0-9a-f]{1,8}|\#[0-9]{1,9}|[a-z][a-z0-9]{1,31});?+"
-    r"|(?:%[0-9a-f]{2})++|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|U[0-9a-f]{8}|x[0-9a-f]{2})|[\\*`~]",
-    re.IGNORECASE,
+    r"|(?:%[0-9a-f]{2})++|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|U[0-9a-f]{8}|x[0-9a-f]{2})|[\\*`~]"
 )
 """Texts that a reader sees differently: entities, escapes and the marks of Markdown."""
 
@@ -132,7 +129,7 @@ def find_hidden(text: str) -> str:
     """Return the invisible non-ASCII characters of a text, sorted, each once."""
     if text.isascii():
         return ""
-    others = {char for char in text if not char.isascii()}
+    others = {char for char in set(text) if not char.isascii()}
     return "".join(sorted(filter(_is_hidden, others)))
 
 
@@ -185,7 +182,7 @@ def _fold_as_read(text: str) -> tuple[str, list[tuple[int, int]]]:
     The list has the (start, end) in ``text`` of each character of the result. It is empty if
     ``text`` is ASCII without entities, escapes and marks: then all positions are the same.
     """
-    spans = [match.span() for match in _CODED_OR_MARK.finditer(text)]
+    spans = [match.span() for match in re.finditer(_CODED_OR_MARK, text, re.IGNORECASE)]
     if text.isascii() and not spans:
         return text.lower(), []
     parts: list[str] = []
@@ -215,7 +212,8 @@ def _decode(written: str) -> str:
         plain: str = load(ENTITIES).unescape(f"&{name}")
         return plain
     if written[:1] == "%":
-        return unquote(written, errors="ignore")
+        decoded: str = load(URLS).unquote(written, errors="ignore")
+        return decoded
     code = int(written[2:].strip("{}") or "0", 16) if written[:1] == "\\" else 0
     return chr(code) if 0 < code <= sys.maxunicode else ""
 
@@ -298,7 +296,8 @@ def _escape_unseen(text: str, escape: Callable[[str], str]) -> str:
 def shell_word(text: str) -> str:
     r"""Return a text as one word of a shell, on one line; bash and zsh read ``$'\n'``."""
     if text.isprintable():
-        return shlex.quote(text)
+        quoted: str = load(SHELL_WORDS).quote(text)
+        return quoted
 
     def escape(char: str) -> str:
         octets = b"" if char.isprintable() else char.encode("utf-8", "surrogateescape")

@@ -58,6 +58,8 @@ T = TypeVar("T")
 Act = Callable[[], Outcome]
 _SETTLE_SECONDS = 0.05
 """The time for which the cursor must stay on a row before its file is read."""
+_MESSAGE_LINES = 4
+"""The maximum number of lines of a message below the list."""
 _WIDE = 110
 """The minimum number of columns at which the preview is beside the list instead of below it."""
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
@@ -321,6 +323,8 @@ class ManageApp(App[None]):
         self._preview_timer: Timer | None = None
         self._progress = (0, 0)
         self._message = ""
+        self._ignored: list[str] = []
+        """The keys for a row that were pressed before there was a row."""
         self._unmounted = False
 
     def compose(self) -> ComposeResult:
@@ -497,7 +501,7 @@ class ManageApp(App[None]):
         self.push_screen(Pick("Merge into which card?", cards, self.day), merge)
 
     def say(self, line: str, *, bad: bool = False) -> None:
-        """Show the user a message of one line; ``bad`` colours it as an error."""
+        """Show the user a message; ``bad`` colours it as an error."""
         if self.screen_stack:  # it is empty for a late message, when the application is closing
             self._message = " ".join(line.split())
             self._draw_status()
@@ -545,6 +549,7 @@ class ManageApp(App[None]):
             self.board.set(CARDS, rows)
             self.show()
             self.say("")
+            self._report_ignored(CARDS)
             self._load_drafts()
             if await asyncio.to_thread(self.source.load_effects):
                 cards = self.board.rows[CARDS]
@@ -563,6 +568,14 @@ class ManageApp(App[None]):
         except LessonsError as error:
             self.say(str(error), bad=True)
         self.show()
+        self._report_ignored(DRAFTS)
+
+    def _report_ignored(self, tab: str) -> None:
+        """Name the keys that did nothing, because they were pressed before a tab had its rows."""
+        if self.board.tab == tab and self._ignored:
+            keys = ", ".join(self._ignored)
+            self.say(f"pressed too early, before the list was read: {keys}; nothing was changed")
+            self._ignored = []
 
     def _note_progress(self, done: int, total: int) -> None:
         """Record the progress of loading. Stop loading if the application is closing.
@@ -585,7 +598,7 @@ class ManageApp(App[None]):
 
     def _update(self, selector: str, content: VisualType) -> None:
         """Set the content of a line or a preview. Lines keep their size and need no new layout."""
-        fixed = ("#tabs", "#heading", "#hints", "#status")
+        fixed = ("#tabs", "#heading", "#hints")
         self._base.query_one(selector, Static).update(content, layout=selector not in fixed)
 
     def _draw_lines(self) -> None:
@@ -630,9 +643,15 @@ class ManageApp(App[None]):
             count = f"by {board.order}"
         else:
             count = f"{self.listing.cursor + 1} of {shown}" if shown else ""
-        message = Text(self._message)
-        message.truncate(max(self._room - len(count) - 1, 1), overflow="ellipsis", pad=True)
-        self._update("#status", message.append(f" {count}"))
+        room = max(self._room - len(count) - 1, 1)
+        lines = list(Text(self._message).wrap(self.console, room)) or [Text()]
+        if len(lines) > _MESSAGE_LINES:
+            lines[_MESSAGE_LINES - 1].append("…")
+        *above, last = lines[:_MESSAGE_LINES]
+        last.truncate(room, pad=True)
+        status = self._base.query_one("#status", Static)
+        status.styles.height = len(above) + 1
+        status.update(Text("\n").join([*above, last.append(f" {count}")]), layout=False)
 
     async def on_event(self, event: events.Event) -> None:
         """Handle keys here, in the order of typing: widgets receive keys and the focus later."""
@@ -674,6 +693,8 @@ class ManageApp(App[None]):
             self._do(act)
         elif row is not None:
             self._do_to(row, act)
+        elif self.board.tab not in self.board.ready:
+            self._ignored.append(key)
         return bool(act)
 
     @on(Input.Changed, "#filter")

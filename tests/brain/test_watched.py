@@ -9,9 +9,11 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.brain import REFRESHED_FILES, Changes, Watching, drop_lease, is_leased
-from lessons_kb.store.file_watcher import RESCAN
+from lessons_kb.brain.brain import REFRESHED_FILES
+from lessons_kb.brain.changes import Changes, drop_lease, is_leased
+from lessons_kb.brain.watching import Watching
 from lessons_kb.store.locks import hold_writer
+from lessons_kb.store.scan import RESCAN
 from tests import kit
 
 MANY = 4 * REFRESHED_FILES

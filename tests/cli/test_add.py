@@ -85,6 +85,21 @@ def test_a_card_comes_from_standard_input(lessons, brain):
         assert (done.code, done.err.count("\n")) == (2, 1), no_card
 
 
+@pytest.mark.parametrize("command", ["add", "create"])
+def test_a_gate_and_prompts_that_are_not_meant_are_options(lessons, brain, command):
+    more = ("--gate", "once", "--not-for", "mail an invoice", "--not-for", "list the invoices")
+    path = lessons(command, TITLE, *WHOLE, "--paths", "src/mail.py", *more).out.strip()
+    card = json.loads(lessons("show", path, "--json").out)
+    assert card["gate"] == "once"
+    assert card["not_for"] == ["mail an invoice", "list the invoices"]
+    wrong = lessons(command, "Another mistake of the mailer", "--gate", "twice")
+    assert (wrong.code, "none, ask, once, strict" in wrong.err) == (2, True)
+    drafted = json.loads(
+        lessons("add", "A third one of it", "--gate", "once", "--draft", "--json").out
+    )
+    assert "gate: once" in lessons("review", "--show", drafted["draft"]["id"]).out
+
+
 def test_create_fills_what_it_is_told_into_the_template(lessons, brain):
     done = lessons("create", TITLE, *WHOLE, "--detect", r"send_mail\(")
     text = (brain / done.out.strip()).read_text()
@@ -103,7 +118,7 @@ def test_the_template_itself_is_never_injected(lessons, brain):
     prompt = "Why is an invoice mailed without its attachment?"
     assert path not in lessons("preflight", prompt).out
     assert "still the template; `lessons edit` opens it\n" in lessons("why", prompt).out
-    assert f"{path}:37: warning no-checklist: the card is still the template" in lessons("lint").out
+    assert f"{path}:38: warning no-checklist: the card is still the template" in lessons("lint").out
     assert path in lessons("search", prompt).out
     file = brain / path
     file.write_text(file.read_text() + "\n- Compare the size of what was sent with the file\n")
@@ -120,9 +135,9 @@ def test_the_platforms_editor_opens_where_none_is_set(answer, brain, tmp_path, m
     monkeypatch.setattr("lessons_kb.process.programs.DEFAULTS", ("no-such-editor", "our-editor"))
     monkeypatch.setenv("PATH", str(editor.parent))
     seen = answer("create", TITLE, typed="")
-    assert "fill in:\nlessons:   a concrete Root Cause" in seen
     assert "opening our-editor, because $EDITOR is not set" in seen
     assert "is not complete; it needs:" in seen
+    assert seen.count("a concrete Root Cause") == 1
     (path,) = brain.glob("lessons/mailed*.md")
     assert "- x y z" in path.read_text()
     assert "opening our-editor" in answer("edit", "mailed", typed="")
@@ -195,6 +210,27 @@ def test_edit_says_what_is_wrong_with_a_value(answer, lessons, brain, monkeypatc
     assert f"edit {brain}/lessons/telegram-allowlist.md" in lessons("edit", "telegram").err
     seen = answer("edit", "telegram-allowlist", typed="")
     assert "severity is 'hihg', so its default is used → write one of low, medium, high" in seen
+
+
+def test_edit_says_what_a_card_needs_only_after_the_editor(
+    answer, lessons, brain, monkeypatch, tmp_path
+):
+    path = lessons("create", TITLE).out.strip()
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import pathlib, sys\nprint('EDITOR OPENED')\npath = pathlib.Path(sys.argv[1])\n"
+        f"whole = {CARD!r}\n"
+        "path.write_text(whole if '- x' in path.read_text() else path.read_text() + '\\n- x y z\\n')\n"
+    )
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    first = answer("edit", path, typed="")
+    assert first.count("a concrete Root Cause") == 1
+    assert "is not complete; it needs:" in first
+    assert answer("edit", path, typed="").strip().splitlines() == [
+        f"lessons: {path} is complete; agents get it from now on"
+    ]
+    lessons("ignore", path)
+    assert "agents do not get it, because its status is ignored" in answer("edit", path, typed="")
 
 
 def test_an_existing_title_is_told_before_anything_is_asked(lessons, answer, brain):

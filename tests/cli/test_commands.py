@@ -120,6 +120,13 @@ def test_the_question_of_delete_names_a_card_as_the_answer_does(answer, lessons,
     assert not (brain / hidden).exists()
 
 
+def test_bump_says_that_a_template_reaches_no_agent(lessons, brain):
+    path = lessons("create", "The cache outlives its user").out.strip()
+    bumped = lessons("bump", path)
+    assert bumped.out == f"{path} seen 2×\n"
+    assert f"{path} is still the template, so no agent gets it; `lessons edit" in bumped.err
+
+
 @pytest.mark.slow
 def test_bump_ignore_archive_restore_delete(lessons, brain):
     write(brain, "docs/telegram.md", "# Telegram\n\nA note.\n")
@@ -329,6 +336,7 @@ def test_init_and_trust_in_words(lessons, tmp_path, monkeypatch):
     none = lessons("list")
     assert (none.code, "lessons init" in none.err) == (2, True)
     made = lessons("init")
+    assert "withhold" not in made.err
     assert made.out == (f"{tmp_path}: created lessons/, lessons.toml, .lessons/\n")
     assert "already" in lessons("init").out
     assert lessons("lint").code == 0

@@ -137,6 +137,15 @@ def test_what_took_the_place_of_a_brain_below_is_not_trusted(repo, tmp_path, run
     assert SAID not in run(repo, "list")
 
 
+def test_several_brains_below_are_counted(tmp_path, run):
+    project = tmp_path / "project"
+    project.mkdir()
+    for name, more in (("a", ""), ("b", " (and 1 other brain)"), ("c", " (and 2 other brains)")):
+        run(project, "init", f"docs/{name}")
+        write_card(project / "docs" / name)
+        assert f"{project}/docs/a{more} " in " ".join(run(project, "list").split())
+
+
 def test_a_brain_below_a_folder_without_git_is_named(tmp_path, run):
     project = tmp_path / "project"
     project.mkdir()

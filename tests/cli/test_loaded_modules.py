@@ -71,7 +71,6 @@ COMMANDS = {
     "trust": (".",),
     "uninstall": ("claude-code", "--dry-run"),
     "upgrade": ("--help",),
-    "watch": ("--help",),
     "why": (),
 }
 """Command → its arguments. Those that stay, ask, or need a past show their help."""

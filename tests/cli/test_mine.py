@@ -374,16 +374,32 @@ def test_copilot_cli_and_opencode_are_read(lessons, project):
     assert titles >= {"OperationalError: database is locked", "TypeError: a is not b"}
 
 
+@pytest.mark.parametrize(("height", "shown"), [(None, 20), (40, 17), (24, 9), (5, 3)])
+def test_the_list_does_not_scroll_its_best_candidates_away(
+    lessons, project, monkeypatch, height, shown
+):
+    for number in range(25):
+        subject = f"fix: do not lose page{number} of chapter{number * 7}"
+        commit(project, subject, number % 28 + 1, **{f"page{number}.py": "TITLE = 1\n"})
+    monkeypatch.setattr("lessons_kb.cli.commands.mine.terminal_height", lambda: height)
+    lines = lessons("mine").out.splitlines()
+    assert len(lines) == 2 * shown + 2
+    assert lines[-1].startswith(f"{shown} of 25 candidates")
+    assert lessons("mine", "--limit", "25").out.count("page") >= 25
+
+
 def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(lessons, project, write_history):
     write_history(project)
-    blob = git(project, "rev-parse", "HEAD~5:page8.py").strip()
-    path = project / ".git" / "objects" / blob[:2] / blob[2:]
-    path.chmod(0o600)
-    path.unlink()
-    result = lessons("mine", "--json")
-    found = json.loads(result.out)
+    commit(project, "fix: do not show an empty page", 3, **{"page8.py": "TITLE = 'eight'\n"})
+    fix = git(project, "rev-parse", "HEAD:page8.py").strip()
+    feature = git(project, "rev-parse", "HEAD:page9.py").strip()  # its patch is not read
+    for blob in (fix, feature):
+        path = project / ".git" / "objects" / blob[:2] / blob[2:]
+        path.chmod(0o600)
+        path.unlink()
+    found = json.loads(lessons("mine", "--json").out)
     assert found["candidates"][0]["title"] == "Send the idempotency key on a retry"
-    assert "lack content" in found["trouble"][0]
+    assert found["trouble"] == ["1 of 15 commits lack content in this clone; left out"]
 
 
 @pytest.mark.slow

@@ -134,6 +134,34 @@ def test_undo_stops_the_daemon(lessons, daemon, connected):
     assert "daemon" not in lessons("setup", "--undo", "--yes").out
 
 
+def test_undo_lists_what_it_removes_and_says_that_cards_stay(lessons, machine):
+    lessons("setup", "--yes")
+    lessons("completion", "install", "bash")
+    brain = machine / ".local" / "share" / "lessons-kb"
+    listed = lessons("setup", "--undo").out  # asks, and nobody answers
+    assert "    remove ~/.local/share/lessons-kb, which has only the first lesson\n" in listed
+    assert "    remove ~/.bashrc\n" in listed
+    assert "completion.bash\n" in listed
+    assert "Cards that you wrote stay." in listed
+    assert (brain / "lessons.toml").exists()
+    own = brain / "lessons" / "own.md"
+    own.write_text("---\ntype: lesson\ntitle: Mine\n---\n")
+    assert "    remove ~/.local/share/lessons-kb/lessons/" in lessons("setup", "--undo").out
+    lessons("setup", "--undo", "--yes")
+    assert own.exists()
+    assert "Cards that you wrote stay." not in lessons("setup", "--undo").out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no daemon")
+def test_setup_starts_the_daemon_for_the_first_prompt(lessons, machine, monkeypatch):
+    monkeypatch.setenv("LESSONS_DAEMON", "1")
+    assert "The daemon, which answers the hooks, was started" in lessons("setup", "--yes").out
+    wait_until(lambda: ask_daemon(STATUS))
+    assert "daemon was stopped" in lessons("setup", "--undo", "--yes").out
+    monkeypatch.setenv("LESSONS_DAEMON", "0")
+    assert "daemon" not in lessons("setup", "--yes").out
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no daemon")
 def test_purge_removes_the_state_folder_and_nothing_else(lessons, machine, daemon):
     before = kept(machine)

@@ -114,7 +114,7 @@ def test_a_git_that_waits_is_no_clone_without_content(project, lessons, monkeypa
         raise GitError("git log gave no answer")
         yield
 
-    monkeypatch.setattr("lessons_kb.mining.mine_project.read_patches", wait)
+    monkeypatch.setattr("lessons_kb.mining.mine_project.read_commits", wait)
     assert json.loads(lessons("mine", "--json").out)["trouble"] == ["git log gave no answer"]
 
 

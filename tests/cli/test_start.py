@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -10,12 +11,13 @@ import pytest
 import typer
 from rich.cells import cell_len
 
-from lessons_kb.cli.command_table import EVERY_DAY, GROUPS, SUMMARIES
+from lessons_kb.cli.command_table import EVERY_DAY, GROUPS, HIDDEN, SUMMARIES
 from lessons_kb.cli.main import app
 from lessons_kb.store.error_log import log_trouble
-from tests.kit import copy_example, write
+from tests.kit import commit, copy_example, git, write
 
 NAMES = list(SUMMARIES)
+GIT = shutil.which("git")
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def test_help_names_each_command_on_one_whole_line(lessons, words, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     out = lessons(*words).out
     for name in NAMES:
-        assert (f"\n  {name} " in out) is (name != "merge-driver")
+        assert (f"\n  {name} " in out) is (name not in HIDDEN)
     assert "-completion" not in out  # the former options are hidden
     headings = [line[:-1] for line in out.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == ["Options", *GROUPS]
@@ -113,6 +115,32 @@ def test_lessons_alone_counts_agents_and_drafts(lessons, brain, home):
     assert "gemini-cli (no call here yet)" in lessons().out
 
 
+def test_lessons_alone_leads_a_project_without_cards_to_its_first(at, home, tmp_path, monkeypatch):
+    (home / ".gemini").mkdir()
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "git").symlink_to(GIT)
+    monkeypatch.setenv("PATH", str(tools))
+    project = tmp_path / "shop"
+    project.mkdir()
+    at(project, "init")
+    at(project, "setup", "--yes")  # which writes a card into the user's own brain
+    step = json.loads(at(project, "--json").out)["next"]
+    assert step["command"] == 'lessons add "what went wrong"'
+    git(project, "init", "-q")
+    for number in range(20):
+        commit(project, f"Add page {number}", when(number), **{f"page{number}.py": "A = 1\n"})
+    text = " ".join(at(project).out.split())
+    assert "Next: `lessons mine`, to look for lessons in 20 commits" in text
+    assert '`lessons add "what went wrong"` writes a card' in text
+    write(project, "lessons/own.md", "---\ntype: lesson\n---\n\n# Own\n\n## Fix\n\n- Do it\n")
+    assert "There is nothing to do." in at(project).out
+
+
+def when(day):
+    return f"2026-10-{day + 1:02}T10:00:00+00:00"
+
+
 def test_titles_of_other_people_cannot_draw_on_the_screen(lessons, brain, write_card):
     write_card(
         "a.md", '---\ntype: lesson\ntitle: "Zebra\\e[2J stripes"\n---\n\n## Fix\n\n- Zebra\n'
@@ -131,12 +159,12 @@ def test_a_shell_completes_the_names_of_all_commands(lessons, monkeypatch):
     monkeypatch.setenv("_LESSONS_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "lessons ")
     monkeypatch.setenv("COMP_CWORD", "1")
-    assert lessons("list").out.split() == [name for name in NAMES if name != "merge-driver"]
+    assert lessons("list").out.split() == [name for name in NAMES if name not in HIDDEN]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no process works in a folder that is removed there")
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "merge-driver"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in HIDDEN])
 def test_a_working_directory_that_is_gone_is_said_in_one_line(lessons, tmp_path, monkeypatch, name):
     gone = tmp_path / "gone"
     gone.mkdir()

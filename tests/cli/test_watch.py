@@ -1,4 +1,4 @@
-"""`lessons watch`: a process of its own on a real folder."""
+"""`lessons index --watch`: a process of its own on a real folder."""
 
 import os
 import select
@@ -15,9 +15,10 @@ PATIENCE = 60.0
 
 
 @pytest.mark.slow
-def test_a_saved_card_is_in_the_index_before_anyone_asks(brain):
+@pytest.mark.parametrize("command", [("index", "--watch"), ("watch",)])  # and its former name
+def test_a_saved_card_is_in_the_index_before_anyone_asks(brain, command):
     script = os.path.join(os.path.dirname(sys.executable), "lessons")
-    command = [script, "--brain", str(brain), "watch"]
+    command = [script, "--brain", str(brain), *command]
     out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "bufsize": 0}
     with subprocess.Popen(command, **out) as process:
         poll = select.poll()

@@ -73,3 +73,12 @@ def test_a_card_that_is_put_away_is_named(lessons, brain):
         back = "`lessons restore lessons/telegram-allowlist.md` makes it active"
         assert output[1] == f"    {state}; {back}"
         assert state not in lessons("why", "Write a poem about bears").out
+
+
+def test_a_card_is_named_as_for_every_other_command(lessons, brain, at_terminal):
+    listed = [line for line in at_terminal("list", "--all") if "Telegram remote" in line]
+    names = [word for word in listed[0].split() if word.startswith("telegram")]
+    for name in (*names, "telegram", "lessons/telegram", "telegram-allowlist.md"):
+        assert lessons("why", name).out.startswith("lessons/telegram-allowlist.md: ")
+    assert lessons("why", "te").out.startswith("Prompt: te\n")  # too short to name a card
+    assert lessons("why", "telegram", "zzzyx").out.startswith("Prompt: telegram zzzyx\n")

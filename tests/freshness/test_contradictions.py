@@ -7,18 +7,20 @@ from lessons_kb.errors import Contradiction
 from tests import kit
 
 ASK, FORBID = (
-    "Always retry failed payments of customers",
-    "Never retry failed payments of customers",
+    "detect:\n  - regex: charge_once\n    good: charge_with_retry\n",
+    "detect:\n  - regex: charge_with_retry\n    good: charge_once\n",
 )
+"""Opposed patterns: each of them matches the good example of the other one."""
 BODY = "## Root Cause\n\nNobody looked.\n\n## Prevention Checklist\n\n- {}\n"
 
 
 @pytest.fixture
 def opposed(at, shop):
-    for name, text, day in (("old", ASK, "2026-01-02"), ("new", FORBID, "2026-02-02")):
-        header = f"type: lesson\ntitle: Payments are {name}\ncreated: {day}\n"
+    for name, detect, day in (("old", ASK, "2026-01-02"), ("new", FORBID, "2026-02-02")):
+        header = f"type: lesson\ntitle: Payments are {name}\ncreated: {day}\n{detect}"
         symptoms = "symptoms: [Retry the failed payments of customers]\n"
-        kit.write(shop, f"lessons/{name}.md", f"---\n{header}{symptoms}---\n{BODY.format(text)}")
+        body = BODY.format(f"Count the {name} attempts")
+        kit.write(shop, f"lessons/{name}.md", f"---\n{header}{symptoms}---\n{body}")
     for number in range(4):
         kit.write(shop, f"lessons/{number}.md", f"# Other matter {number}\n\n{BODY.format('Look')}")
     at(shop, "index")
@@ -30,7 +32,7 @@ def test_only_the_newer_one_is_given_and_names_the_other(opposed):
         block = brain.preflight("Retry the failed payments of customers")
     assert [hit.card.id for hit in block.lessons] == ["lessons/new.md"]
     assert "   Contradicts: Payments are old" in block.text.splitlines()
-    assert ASK not in block.text
+    assert "Count the old attempts" not in block.text
     (held,) = [hit for hit in block.withheld if hit.card.id == "lessons/old.md"]
     assert held.reason == "contradicts a lesson that is given: Payments are new"
     assert not block.offered
@@ -46,7 +48,7 @@ def test_the_older_one_is_given_once_it_is_confirmed(at, opposed):
 
 def test_an_edit_that_ends_the_contradiction_gives_both(at, opposed):
     old = opposed / "lessons/old.md"
-    kit.write(opposed, "lessons/old.md", old.read_text("utf-8").replace(ASK, "Ask a person first"))
+    kit.write(opposed, "lessons/old.md", old.read_text("utf-8").replace(ASK, ""))
     at(opposed, "index")
     with Brain.open(opposed, project="shop") as brain:
         (member,) = brain.members
@@ -65,8 +67,10 @@ def test_lint_and_doctor_report_them(at, health, opposed):
 def test_a_card_that_demands_the_opposite_is_not_added_unasked(at, opposed):
     (opposed / "lessons/new.md").unlink()
     with Brain.open(opposed, project="shop") as brain:
-        text = f"---\ntitle: A charge went out twice\n---\n{BODY.format(FORBID)}"
-        with pytest.raises(Contradiction, match=r"lessons/old\.md demands the opposite"):
+        body = BODY.format("Count the attempts")
+        text = f"---\ntitle: A charge of customers went out twice\n{FORBID}---\n{body}"
+        refusal = r"lessons/old\.md demands the opposite: charge_with_retry"
+        with pytest.raises(Contradiction, match=refusal):
             brain.cards.add_text(text)
         new = brain.cards.add_text(text, on_duplicate="new")
         assert not new.contradicts
@@ -76,10 +80,9 @@ def test_a_card_that_demands_the_opposite_is_not_added_unasked(at, opposed):
 
 @pytest.mark.parametrize("name", ["old", "old.md", "lessons/old.md"])
 def test_cards_that_a_person_linked_are_never_in_one_block(at, opposed, name):
-    for card, demand in (("old", "Ask a person first"), ("new", "Count the attempts")):
+    for card, detect in (("old", ASK), ("new", FORBID)):
         path = opposed / f"lessons/{card}.md"
-        text = path.read_text("utf-8").replace(ASK, demand).replace(FORBID, demand)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(path.read_text("utf-8").replace(detect, ""), encoding="utf-8")
     at(opposed, "index")
     assert not _find_weaker(opposed)
     new = opposed / "lessons/new.md"

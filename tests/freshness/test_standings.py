@@ -116,6 +116,35 @@ def test_a_file_that_moved_and_was_then_removed_is_gone(shop, write_card, stand)
     assert stand()["mail"].gone == (("src/mail.py", removal),)
 
 
+def test_the_guard_of_a_file_that_moved_into_a_folder_with_brackets_follows_it(
+    shop, write_card, stand
+):
+    write_card("mail", "paths: [src/mail.py]\n")
+    move(shop, "src/mail.py", "src/[id]/post.py")
+    assert stand()["mail"].follows == (r"src/\[id\]/post.py",)
+    with Brain.open(shop) as brain:
+        guards = brain.members[0].read(lambda one: one.guarding(["src/[id]/post.py"]))
+    assert guards
+
+
+def test_what_only_a_merge_moved_or_removed_is_found(shop, write_card, stand):
+    write_card("mail", "paths: [src/mail.py]\n")
+    write_card("cart", "paths: [src/cart.py]\n")
+    commit(shop, "cards", "2026-01-03T12:00:00+00:00")
+    git(shop, "switch", "-qc", "side")
+    commit(shop, "side", "2026-02-01T12:00:00+00:00", **{"src/side.py": "1\n"})
+    git(shop, "switch", "-q", "main")
+    commit(shop, "main", "2026-02-02T12:00:00+00:00", **{"src/more.py": "1\n"})
+    git(shop, "merge", "-q", "--no-ff", "--no-commit", "side")
+    git(shop, "rm", "-q", "src/cart.py")
+    git(shop, "mv", "src/mail.py", "src/post.py")
+    text = (shop / "src/post.py").read_text("utf-8")
+    merge = commit(shop, "merge", LATER, **{"src/post.py": f"{text}# moved\n"})
+    standings = stand()
+    assert standings["mail"].follows == ("src/post.py",)
+    assert standings["cart"].gone == (("src/cart.py", merge),)
+
+
 def test_a_glob_of_a_folder_that_moved_names_the_new_folder(shop, write_card, stand):
     write_card("api", "paths: ['src/api/**/*.py']\n")
     move(shop, "src/api", "server/http")

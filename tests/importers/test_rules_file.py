@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.importers.rules_file import ALWAYS, POINTER, WHEN, build_cards, read_rules
+from lessons_kb.importers.rules_file import (
+    ALWAYS,
+    POINTER,
+    WHEN,
+    build_cards,
+    read_notes,
+    read_rules,
+)
 
 GUIDE = """\
 # Guide
@@ -43,6 +50,42 @@ When adding a provider:
 - `pnpm --filter` silently does nothing here
 - Never edit an applied migration
 """
+
+
+TOPICS = """\
+# Guide
+
+Shop is a web shop (Python 3.10) for building pages.
+
+## Payment Provider Objects
+
+When changing `src/pay/base.py`, apply the change to all providers:
+
+- **Cards** (`src/pay/cards.py`)
+
+## Documentation
+
+- **Structure:** see `docs/site.json` for all pages
+- Do not edit `docs/api/**` by hand
+
+## Git
+
+- **NEVER** force-push to `main`
+- **CRITICAL**: Always sign commits
+"""
+
+
+def test_a_title_of_an_imported_rule_says_more_than_its_topic():
+    imported = read_notes(TOPICS, name="AGENTS.md")
+    titles = [lesson.title for lesson in imported.lessons]
+    titles += [passed.title for passed in imported.passed_over]
+    for title in (
+        "Payment Provider Objects: When changing `src/pay/base.py`, apply the change to…",
+        "Documentation: Do not edit `docs/api/**` by hand",
+        "NEVER force-push to `main`", "CRITICAL: Always sign commits",
+        "Shop is a web shop (Python 3.10) for building pages",
+    ):  # fmt: skip
+        assert title in titles, titles
 
 
 def test_each_rule_is_listed_with_its_kind_and_reason():

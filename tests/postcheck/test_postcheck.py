@@ -67,6 +67,15 @@ DENIED = [
     ("Add a test", "The code is refactored, but no test was added."),
     ("Add a test", "What I did not do:\n\n- Adding a test\n- The layout"),
     ("Cover the rejection with a test", "Done. Tests for the rejection come in a separate PR."),
+    *(
+        (f"Cover a config with only the new field with a test{place}", answer)
+        for place in ("", " in tests/test_mcp_config.py")
+        for answer in (
+            "I added the timeout field. I left the tests for a follow-up.",
+            "Unit tests come in a separate PR.",
+            "I skipped the tests.",
+        )
+    ),
     ("Never log the token", "Masking the token in the log is left for later."),
     ("테스트를 추가한다", "테스트는 추가하지 않았습니다."),
     ("테스트를 추가한다", "테스트는 나중에 추가할 예정입니다."),
@@ -89,6 +98,8 @@ def test_denied(item, answer):
 @pytest.mark.parametrize(("item", "answer"), [
     *((item, "All done.") for item, _ in DENIED),
     ("Add a test", "I did not touch the layout."),
+    ("Cover the new field with a test", "I left the tests of the proxy alone."),
+    ("Encrypt the backups", "I left the tests for a follow-up."),
     ("Add a test", "I added a test, but did not touch the layout."),
     ("Add a test", "The layout is for later; the test is added."),
     ("Add a test", "```\n# TODO: add a test\n```"),

@@ -7,6 +7,7 @@ import pytest
 from lessons_kb.model import Card, Command, DetectedLine, Edit, Evidence
 from lessons_kb.postcheck.closing_line import read_closings
 from lessons_kb.postcheck.item_states import check_items
+from lessons_kb.render import check_line, check_text
 
 ITEM = "Cover the rejection with a test"
 
@@ -58,6 +59,40 @@ def test_shown(item, answer, evidence, where, quote):
     assert (one.state, one.where, one.quote) == ("shown", where, quote)
 
 
+ATOMIC = "Write state files with atomicWriteFile, never with os.WriteFile"
+NAMED = "Check what `parse_config` returns"
+
+
+@pytest.mark.parametrize(("item", "line", "expected"), [
+    ("Write state files with `atomicWriteFile`", "atomicWriteFile(p, b, 0o644)", "shown"),
+    (ATOMIC.partition(",")[0], "return atomicWriteFile(p, b)", "shown"),
+    ("Use atomicWriteFile instead of write_file", "atomicWriteFile(p)", "shown"),
+    ("Use atomicWriteFile instead of write_file", "write_file(p)", "open"),
+    ("Call `lock_file` and `sync_file`", "lock_file(p)", "open"),
+    ("Never write with `write_file`", "write_file(p)", "open"),
+    (NAMED, "parse_config(path)", "open"),
+    ("Use atomicWriteFile", "# atomicWriteFile", "open"),
+    ("Use atomicWriteFile", "myatomicWriteFileNow()", "open"),
+    ("Use the helper in tests/test_bot_kit.py", "test_bot_kit", "open"),
+])  # fmt: skip
+def test_an_edit_shows_the_code_that_an_item_asks_to_use(item, line, expected):
+    assert state(item, "Done.", edit("src/a.py", f"x = 1\n{line}\n")) == expected
+
+
+def test_an_item_whose_name_is_in_an_edit_is_not_called_unseen():
+    touched = check_items([card(NAMED, LINT)], "Done.", edit("src/a.py", "parse_config(path)"))
+    assert "not seen: “Run the linter”" in check_line(touched)
+    assert NAMED not in check_line(touched)
+    assert "src/a.py: parse_config(path)" in check_text(touched)
+
+
+def test_an_open_item_names_at_most_five_missing_words():
+    item = "Encrypt the nightly backups of each customer with the vault key before their upload"
+    said = check_text(check_items([card(item)], "Done.", Evidence()))
+    words = said.partition("words that the answer lacks: ")[2].splitlines()[0]
+    assert words.split(", ")[5:] == ["…"]
+
+
 HEADER = 'logger.info("authorization header %s", header)'
 
 
@@ -98,6 +133,18 @@ class TestContradicted:
         one = check(item, answer, evidence)
         assert (one.state, one.reason, one.where) == ("contradicted", reason, "answer")
         assert one.quote in answer
+
+    def test_that_tests_passed_which_nobody_wrote_or_ran(self):
+        item = "Cover a config with only the new field with a test in tests/test_mcp_config.py"
+        change = Edit(path="src/a.py", text="timeout: int = 5")
+        one = check(item, "I added the timeout. All tests pass.", done(change))
+        assert (one.state, one.reason) == ("contradicted", "no test run")
+        ran = Command(line="pytest", tests=True)
+        written = Edit(
+            path="tests/test_mcp_config.py", text="def test_a_config_with_only_new_field"
+        )
+        assert state(item, "All tests pass.", done(change, written)) != "contradicted"
+        assert state(item, "All tests pass.", done(change, commands=[ran])) == "open"
 
     @pytest.mark.parametrize(("item", "answer", "evidence"), [
         # they passed in the end

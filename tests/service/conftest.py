@@ -100,7 +100,7 @@ class Installation:
 
     def settle(self):
         """Wait until no process answers an event any more: a client leaves before it ends."""
-        pattern = f"^{self.python} .*lessons_kb.service.fallback"
+        pattern = f"^{self.python} .*(hook_client|lessons_kb.service.fallback)"
         command = ["pgrep", "-f", pattern]
         wait_until(lambda: not subprocess.run(command, capture_output=True).stdout)
 

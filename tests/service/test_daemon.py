@@ -66,7 +66,7 @@ class Endless:
         return None
     def exec_module(module):
         time.sleep(600)
-if "lessons_kb.service.fallback" in sys.orig_argv:
+if sys.argv[-1:] == ["packed"]:
     sys.meta_path.insert(0, Endless)
 """
 

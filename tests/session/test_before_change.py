@@ -100,14 +100,14 @@ def test_a_reminder_cuts_only_at_a_word(claude, project):
     assert estimate_tokens(said) <= 120
 
 
-def test_a_reminder_names_the_shortest_end_that_is_unique(claude, project):
+def test_a_reminder_names_the_folder_if_two_cards_have_one_file_name(claude, project):
     add_page_card(project, "lessons/bot", LONG_ITEM)
     other = card("Another mistake", "Look at it", cause="Nobody looked.", paths='["x.py"]')
     write(project, f"lessons/web/{LONG_FILE}", other)
     with Brain.open(project, directory=project) as brain:
         brain.refresh()
     assert BLOCK in claude.prompt(LONG_TITLE).context
-    assert f"(bot/{LONG_FILE})" in edit(claude, "bot/page.py").context
+    assert f"(lessons/bot/{LONG_FILE})" in edit(claude, "bot/page.py").context
 
 
 def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
@@ -252,7 +252,7 @@ def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):
 def test_a_dialog_that_shows_no_reason_comes_after_it(claude):
     first = edit(claude, "migrations/1.sql", 1)
     assert (
-        "A lesson asks for your permission before migrations/1.sql is changed or run: “Never "
+        "A lesson asks for your permission before migrations/1.sql is changed: “Never "
         "drop a column in the release that stops writing it” (lessons/drop-column.md)."
     ) in first.line
     assert "Drop the column one release later" in first.refused

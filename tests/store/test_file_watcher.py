@@ -12,7 +12,7 @@ import pytest
 
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.store import card_files, file_watcher, trash
-from lessons_kb.store.file_watcher import RESCAN
+from lessons_kb.store.scan import RESCAN
 from tests.kit import wait_until
 
 PATIENCE = 10

@@ -76,7 +76,7 @@ class Hand:
     @property
     def said(self):
         status = self.app.screen_stack[0].query_one("#status", Static)
-        return str(status.content).strip()
+        return " ".join(str(status.content).split())
 
 
 @pytest.fixture(autouse=True)

@@ -1,12 +1,18 @@
 """The first tab, key by key."""
 
+import asyncio
 import json
+import threading
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import trash
+from lessons_kb.tui.app import ManageApp
+from lessons_kb.tui.rows import RowSource
 from tests.kit import write
+from tests.tui.conftest import TODAY, Hand
+from tests.tui.test_drafts import files
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +83,7 @@ def test_bump_counts_and_undo_gives_every_byte_back(drive, golden, root, brain):
     )
 
 
-@pytest.mark.parametrize(("key", "status"), [("i", "ignored"), ("a", "archived")])
+@pytest.mark.parametrize(("key", "status"), [("i", "ignored"), ("x", "archived")])
 def test_ignore_archive_restore_and_their_undo(drive, root, brain, key, status):
     before = (root / TELEGRAM).read_bytes()
 
@@ -295,3 +301,31 @@ def test_cards_of_one_name_in_two_brains_show_their_own_effects(lessons, tmp_pat
         "near:lessons/both.md": "never used", "near:lessons/near.md": "never used",
         "far:lessons/both.md": "harms", "far:lessons/far.md": "never used",
     }  # fmt: skip
+
+
+def test_keys_that_are_pressed_before_the_list_is_read_are_named(brain, root):
+    may_load = threading.Event()
+    source = RowSource(brain)
+    load = source.load
+
+    def load_late(progress):
+        may_load.wait(60)
+        return load(progress)
+
+    source.load = load_late
+    before = files(root)
+
+    async def main():
+        app = ManageApp(source, today=TODAY)
+        async with app.run_test(size=(80, 24)) as pilot:
+            app.focus_on(app.listing)
+            await pilot.press("x", "i")
+            may_load.set()
+            hand = Hand(app, pilot)
+            await hand.settle()
+            assert "before the list was read: x, i; nothing was changed" in hand.said
+            assert files(root) == before
+            await hand.press("i")
+            assert "is ignored" in hand.said
+
+    asyncio.run(main())

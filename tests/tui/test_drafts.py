@@ -52,6 +52,27 @@ def test_the_list_of_drafts_shows_the_missing_parts(drive, golden, ripe, raw):
     drive(play)
 
 
+def test_a_refusal_is_read_as_a_whole_at_80_columns(drive, root, brain, raw):
+    async def play(hand):
+        await hand.press("tab", "down", "a")
+        assert "in other words" in hand.said or "like a future task" in hand.said
+        below_list = " ".join(" ".join(hand.screen.splitlines()[-6:]).split())
+        assert hand.said in below_list
+
+    drive(play)
+
+
+def test_the_key_that_accepts_a_draft_archives_no_card(drive, root, brain):
+    before = files(root)
+
+    async def play(hand):
+        await hand.find("telegram")
+        await hand.press("a")
+
+    drive(play)
+    assert files(root) == before
+
+
 def test_a_card_with_the_status_draft_is_accepted_in_place(drive, root, brain, ripe):
     path = root / "lessons" / "mailed-twice.md"
     text = brain.drafts.get(ripe).text.replace("status: active", "status: draft")

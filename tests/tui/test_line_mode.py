@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.kit import write
+from tests.kit import oppose, write
 
 TELEGRAM = "lessons/telegram-allowlist.md"
 
@@ -137,9 +137,9 @@ def test_json_lists_both_tabs_and_a_template_is_marked(lessons, talk, root):
 
 
 def test_a_draft_that_demands_the_opposite_is_accepted_with_a_link(talk, lessons, root):
+    always, never = "Always retry failed payments of customers", "Never retry payments of customers"
     body = "## Root Cause\n\nIt failed.\n\n## Prevention Checklist\n\n- {}\n"
-    always = body.format("Always retry failed payments of customers")
-    write(root, "lessons/retry.md", f"# A payment was lost\n\n{always}")
+    write(root, "lessons/retry.md", f"# A payment was lost\n\n{body.format(always)}")
     lessons(
         *(
             "--brain",
@@ -150,9 +150,10 @@ def test_a_draft_that_demands_the_opposite_is_accepted_with_a_link(talk, lessons
             "--why",
             "The gateway takes each request for a new charge.",
         ),
-        *("--do", "Never retry failed payments of customers"),
+        *("--do", never),
         *("--symptom", "send a payment again", "--symptom", "the bank charged two times"),
     )
+    oppose(root, ("A payment was lost", always), ("A charge went out twice", never))
     refused, said = talk("drafts", "accept 1")
     assert refused == 1
     assert "lessons/retry.md demands the opposite: Always retry" in said

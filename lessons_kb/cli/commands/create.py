@@ -10,9 +10,11 @@ from lessons_kb.cli.options import ForProject, Stage, Tags, open_brain, read_fil
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.write_card import (
     CardOptions,
+    Gate,
     Globs,
     Items,
     Kind,
+    NotFor,
     OnDuplicate,
     Patterns,
     Severity,
@@ -39,6 +41,8 @@ def create(
     symptom: Symptoms = None,
     paths: Globs = "",
     detect: Patterns = None,
+    gate: Gate = None,
+    not_for: NotFor = None,
     tags: Tags = "",
     severity: Severity = None,
     type_: Kind = "lesson",
@@ -73,6 +77,8 @@ def create(
         symptoms=list(symptom or ()),
         paths=paths,
         patterns=list(detect or ()),
+        gate=gate,
+        not_for=list(not_for or ()),
         tags=tags,
         severity=severity,
         kind=type_,
@@ -102,7 +108,6 @@ def create(
     if is_new and edit and is_interactive():
         path = Cards(brains).read(card.id)[0]
         before = read_file(path)
-        say_unfinished(brains, card.id, heading="fill in:")
         edit_file(path)
         if sketch is None and read_file(path) == before:
             Cards(brains).delete(card.id)

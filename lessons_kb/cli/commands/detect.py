@@ -86,7 +86,7 @@ def detect(
     for line in describe_unused(brains):
         say(line)
     if history:
-        _print_history(brains, detect_history(brains), form)
+        _print_history(brains, detect_history(brains).months, form)
         return
     if diff is not None:
         change = read_change(brains, diff)

@@ -6,7 +6,7 @@ import os
 
 from lessons_kb.cli.options import OptionalId, open_brain
 from lessons_kb.cli.output import is_interactive
-from lessons_kb.cli.write_card import edit_file, say_unfinished
+from lessons_kb.cli.write_card import edit_file, say_complete, say_unfinished
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import PICK_CARD, load
@@ -26,6 +26,6 @@ def edit(card: OptionalId = None) -> None:
     path = os.path.join(brain.root, *match.id.split("/"))
     if not is_interactive():
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
-    say_unfinished(brains, name, heading="fill in:")
     edit_file(path)
-    say_unfinished(brains, name)
+    if say_unfinished(brains, name):
+        say_complete(CardLookup(brains).get(name))

@@ -91,8 +91,8 @@ def evaluate(
     """Measure retrieval on labelled prompts, and list the errors.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
-    should be injected. recall@5, hit@3, mrr and ndcg@10 measure the ranking without the gate.
-    injected@3 measures what the gate lets through; kept is the ratio of the two. offered also
+    should be injected. recall@5, hit@3, mrr and ndcg@10 measure the ranking without the
+    threshold. injected@3 measures what reaches it; kept is the ratio of the two. offered also
     counts cards that are offered by title; openable also counts cards that a session lists at its
     start. false injection is the share of prompts without an expected card for which a card was
     injected; false offer is the share for which a title was offered. tokens is the mean size of

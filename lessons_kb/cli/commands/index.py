@@ -10,14 +10,18 @@ from typer import Option
 from lessons_kb.brain.brain import count_kinds, format_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
+from lessons_kb.errors import InputError
 from lessons_kb.find.calibrate import calibrate
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import JUDGE_CARDS, load
+from lessons_kb.on_demand import JUDGE_CARDS, WATCH_FILES, load
 from lessons_kb.text.sanitize import counted
 
 
 def index(
     rebuild: Annotated[bool, Option("--rebuild", help="Read every file again.")] = False,
+    watch: Annotated[
+        bool, Option("--watch", help="Keep the index up to date until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Update the index and report what happened to every file.
 
@@ -26,6 +30,11 @@ def index(
     Example: lessons index --rebuild
     """
     brains = open_brain()
+    if watch:
+        if rebuild:
+            raise InputError("--watch and --rebuild cannot be combined; rebuild first")
+        load(WATCH_FILES).watch_files(brains)
+        return
     with draw_progress("reading") as show:
         runs = brains.refresh(
             workers=max(1, min(4, os.cpu_count() or 1)),

@@ -19,7 +19,7 @@ from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.errors import InputError
 from lessons_kb.mining.mine_project import tell_past
 from lessons_kb.store.brain_settings import read_settings
-from lessons_kb.store.locations import CONFIG_NAME, user_brain, user_settings_path
+from lessons_kb.store.locations import CONFIG_NAME, user_brain
 from lessons_kb.store.trust import is_trusted
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
@@ -72,10 +72,6 @@ def init(
     if not list_connected():
         steps.append("`lessons setup` connects your agents")
     say(f"next: {'; '.join(steps) or '`lessons` shows the state'}")
-    say(
-        "to measure later what lessons prevent, set `[effect] withhold = 0.1` in "
-        f"{visible(user_settings_path())}"
-    )
 
 
 def _offer_mining(root: str) -> bool:

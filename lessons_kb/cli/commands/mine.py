@@ -19,6 +19,7 @@ from lessons_kb.cli.output import (
     print_cards,
     print_json,
     say,
+    terminal_height,
     terminal_width,
 )
 from lessons_kb.collection import mined_drafts, run_drafts
@@ -35,6 +36,10 @@ from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.times import read_date
 
 SHOWN = 20
+_OTHER_LINES = 6
+"""The lines of a terminal for the command, the header, the summary, the next step (two lines of a
+narrow terminal) and the prompt."""
+_FEWEST = 3
 MOST_CARDS = 5
 """How many cards `--as-cards` writes of review comments, unless `--draft` says so."""
 
@@ -101,8 +106,15 @@ def mine(
         ),
     ] = False,
     limit: Annotated[
-        int, Option("--limit", metavar="N", min=1, help="Maximum number of results.")
-    ] = SHOWN,
+        int | None,
+        Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            show_default="20, or what fits the terminal",
+            help="Maximum number of results.",
+        ),
+    ] = None,
     with_: WithAgent = None,
     show_prompt: ShowPrompt = False,
     yes: Yes = False,
@@ -125,7 +137,7 @@ def mine(
     if memories:
         if all_projects or since or reviews or junit:
             raise InputError("--memories reads this project's memories alone; leave the rest out")
-        new_drafts = load(MINE_MEMORIES).mine_memories(brains, draft, limit)
+        new_drafts = load(MINE_MEMORIES).mine_memories(brains, draft, limit or SHOWN)
         if with_ is not None:
             write_drafts(brains, new_drafts, with_, yes=yes)
         return
@@ -208,7 +220,7 @@ def run_mine(
     all_projects: bool,
     drafts: int,
     since: str | None = None,
-    limit: int = SHOWN,
+    limit: int | None = None,
     comments: Sequence[str] = (),
 ) -> list[Draft]:
     """Print the candidates, and return the drafts that were written."""
@@ -232,12 +244,14 @@ def _read_past(
 
 
 def _report(
-    brains: Brains, result: MiningResult, drafts: int, limit: int, *, ask_agent: bool = True
+    brains: Brains, result: MiningResult, drafts: int, limit: int | None, *, ask_agent: bool = True
 ) -> list[Draft]:
     """Print the first ``limit`` candidates, write at most ``drafts`` drafts, and return the drafts.
 
-    The drafts are those of the first candidates that have, and had, no draft.
+    Without a limit, the first ones that fit the terminal are printed. The drafts are those of the
+    first candidates that have, and had, no draft.
     """
+    limit = limit or _count_fitting()
     if not options().json:
         for line in result.trouble:
             say(line)
@@ -261,6 +275,14 @@ def _report(
     return new_drafts
 
 
+def _count_fitting() -> int:
+    """Return the number of candidates, of two lines each, whose list does not scroll away."""
+    height = terminal_height()
+    if height is None:
+        return SHOWN
+    return max(min((height - _OTHER_LINES) // 2, SHOWN), _FEWEST)
+
+
 def _print_result(result: MiningResult, limit: int) -> None:
     parts = [counted(result.sessions, "session"), counted(result.commits, "commit")]
     if result.comments:
@@ -269,7 +291,7 @@ def _print_result(result: MiningResult, limit: int) -> None:
         say(f"{', '.join(parts)}: nothing that looks like a mistake")
         return
     width = terminal_width()
-    print("  #  SEEN  LAST        WHAT AND WHY")
+    print("  #  SEEN  LAST        WHAT, FILE AND SIGNS")
     for number, candidate in enumerate(result.candidates[:limit], 1):
         date = dt.datetime.fromtimestamp(candidate.at).date().isoformat() if candidate.at else ""
         title = clean_line(candidate.title)

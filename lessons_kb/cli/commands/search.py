@@ -1,4 +1,4 @@
-"""`lessons search`: search cards and notes, without the gate."""
+"""`lessons search`: search cards and notes, without the threshold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def search(
         bool, Option("--explain", help="Show the score, its factors and the matched terms.")
     ] = False,
 ) -> None:
-    """Search active cards and notes, without the gate.
+    """Search active cards and notes, without the threshold.
 
     Example: lessons search "allow list" --explain
     """

@@ -12,6 +12,7 @@ from typer import Option
 from lessons_kb.agents.install.install_agent import list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
+from lessons_kb.brain.discovery import look
 from lessons_kb.brain.make_brain import (
     count_cards,
     list_first_files,
@@ -31,7 +32,8 @@ from lessons_kb.cli.output import confirm, options, print_answer, print_json, pr
 from lessons_kb.collection.exchange import find_rules_files
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.service.daemon_client import stop_daemon
+from lessons_kb.service.daemon_client import STATUS, ask_daemon, start_daemon, stop_daemon
+from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.locations import CACHE_NAME, state_home, user_brain
 from lessons_kb.store.purge import purge_state
@@ -100,12 +102,27 @@ def _connect_found(*, yes: bool, diff: bool) -> None:
         raise InputError("nothing was changed; confirm the changes, or run `lessons setup --yes`")
     results, refused = connect_all(present, dry_run=False, **request)
     first = write_first_lesson()
+    is_started = _start_daemon()
     if options().json:
         _print_data(results)
     else:
-        _print_next_steps(results, first)
+        _print_next_steps(results, first, is_started=is_started)
     if refused:
         raise InputError("; ".join(refused))
+
+
+def _start_daemon() -> bool:
+    """Start the daemon as the first event would, so that the first lesson arrives in time.
+
+    Return whether it was started.
+    """
+    if os.environ.get("LESSONS_DAEMON") == "0" or not hasattr(os, "fork"):
+        return False
+    here = os.getcwd()
+    nearest = list(look(here).trusted)[:1]
+    if not all(read_settings(root)[0].hooks.daemon for root in nearest):
+        return False
+    return ask_daemon(STATUS) is None and start_daemon(os.environ, directory=here)
 
 
 def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
@@ -216,8 +233,19 @@ def _describe_undo(
     if plan or refused:
         yield "Agents to disconnect:"
         yield from _describe_agents(plan, refused, state="not connected", diff=diff)
+    removals: list[str] = []
+    if first := remove_first_lesson(dry_run=True):
+        whole = ", which has only the first lesson" if first == user_brain() else ""
+        removals.append(f"    remove {_short(first)}{whole}")
+    completion = remove_completion(dry_run=True)
+    removals += [f"    {_VERBS[change.action]} {_short(change.path)}" for change in completion]
+    if removals:
+        yield "To remove:"
+        yield from removals
     if state:
         yield f"Folder to delete, with journal, drafts, trash and trust:\n  {_short(state)}"
+    if state or removals or _list_changes(plan):
+        yield "Cards that you wrote stay."
 
 
 def _describe_plan(
@@ -246,7 +274,7 @@ def _describe_plan(
         yield visible(f"Not touched: {rules[0]}{more}; `lessons diet` moves rules to cards.")
 
 
-def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
+def _print_next_steps(results: Sequence[AgentChanges], first: str, *, is_started: bool) -> None:
     """Print the remaining steps, and a prompt that matches the first lesson."""
     connected = [result for result in results if _has_own_entries(result)]
     names = [result.agent for result in connected]
@@ -260,6 +288,8 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
     for line in _describe_left(results):
         print_wrapped(line)
     offer_removal(names)
+    if is_started:
+        print("The daemon, which answers the hooks, was started; `lessons daemon stop` ends it.")
     if first:
         print(f"Start a new session in one of them and paste this:\n\n  {ASK}\n")
 

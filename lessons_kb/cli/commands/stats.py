@@ -33,6 +33,7 @@ from lessons_kb.ledger.lesson_effect import (
     never_used,
     noisy,
     tell_added,
+    tell_checklist,
     tell_difference,
     tell_outcomes,
     tell_pooled,
@@ -71,8 +72,8 @@ _NEVER = VERDICTS[-1]
 
 
 _COLUMNS = {
-    "addressed": "ADDRESSED is the number of checklist items that the agent dealt with, of those "
-    "that were checked.",
+    "addressed": "ADDRESSED is the number of checklist items that an edit, a command or an answer "
+    "showed, of those that were checked.",
     "without": "WITHOUT is the number of sessions in which the mistake was left, of those from "
     "which the lesson was withheld.",
     "with": "WITH is the same for the sessions that had the lesson.",
@@ -233,11 +234,11 @@ def _print_effect(effect: Effect, history: History) -> None:
     if effect.injections:
         first, last = effect.first_injected, effect.last_injected
         span = f"{first}" if first == last else f"{first} to {last}"
+        outcomes = "; ".join(filter(None, (tell_outcomes(effect), tell_checklist(effect))))
         rows = {
             **rows,
             "injected": f"{_injected(effect)}, {span}, {counted(effect.tokens, 'token')}",
-            "addressed": _items(effect),
-            "outcomes": tell_outcomes(effect),
+            "outcomes": outcomes or "no answers checked yet",
             "with it": _rate(effect.told),
             WITHHELD: _rate(effect.untold),
             "difference": tell_difference(effect),

@@ -75,7 +75,8 @@ def why(
 ) -> None:
     """Explain what was injected last, and why the rest was not.
 
-    With the name of a card instead of a prompt, print the card's sources and its standing.
+    With an ID, a unique beginning of it or a short name such as L2 instead of a prompt, print the
+    card's sources and its standing.
     If a card was nearly injected, the command offers to add the prompt to its symptoms.
 
     Example: lessons why "Add a Telegram command that runs a shell script"

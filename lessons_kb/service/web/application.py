@@ -39,7 +39,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.brain import Brain, Watching
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.watching import Watching
 from lessons_kb.collection.branch_review import BRANCH
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import watch_parent

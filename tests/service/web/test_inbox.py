@@ -9,7 +9,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.store.error_log import read_troubles
 from lessons_kb.store.server_tokens import add_token
-from tests.kit import git, write
+from tests.kit import git, oppose, write
 from tests.service.web.conftest import (
     CARD,
     OWN,
@@ -151,13 +151,14 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, shop):
 
 def test_a_draft_that_demands_the_opposite_is_accepted_with_a_link(rita, propose, shop):
     sections = "## Root Cause\n\nIt failed.\n\n## Prevention Checklist\n\n- {}\n"
-    always = sections.format("Always retry failed payments of customers")
-    write(pathlib.Path(shop), "lessons/retry.md", f"# A payment was lost\n\n{always}")
+    always, never = "Always retry failed payments of customers", "Never retry payments of customers"
+    card = f"# A payment was lost\n\n{sections.format(always)}"
+    write(pathlib.Path(shop), "lessons/retry.md", card)
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "A card")
     wait_for(rita, "/brains/shop?q=payment+lost", "A payment was lost")
-    never = ["Never retry failed payments of customers"]
-    name = propose("A charge went out twice", prevention=never)
+    name = propose("A charge went out twice", prevention=[never])
+    oppose(shop, ("A payment was lost", always), ("A charge went out twice", never))
     refused = send(rita, f"{INBOX}/{name}", do="accept")
     assert refused.status_code == 422
     assert "lessons/retry.md demands the opposite" in refused.text

@@ -1,0 +1,177 @@
+"""A mined draft takes over only text that a person would have written in the same place."""
+
+import pytest
+
+from lessons_kb.cards.sections import read_checklist, read_sections
+from lessons_kb.mining.candidates import Candidate
+from lessons_kb.mining.commit_facts import CommitFacts
+from lessons_kb.mining.draft_text import sketch_candidate, sketch_session
+from lessons_kb.mining.triggers import Sighting
+from lessons_kb.model import Event
+
+
+def sketch(*, subject="fix: do not bill twice", body="", paths=(), causes=(), diff="", **sighting):
+    facts = CommitFacts(id="a" * 40, at=1.0, subject=subject, body=body, causes=tuple(causes))
+    seen = (Sighting(session="s", agent="codex", at=1.0, **sighting),) if sighting else ()
+    candidate = Candidate(
+        id="a", title=subject, occurrences=1, at=1.0, rank=1.0, reasons=(), paths=tuple(paths),
+        sightings=seen, commits=(facts,),
+    )  # fmt: skip
+    prompts = seen[0].prompts if seen else ()
+    return sketch_candidate(candidate, prompts=prompts, diff=diff)
+
+
+def list_items(**commit):
+    text = sketch(**commit).sections.get("Prevention Checklist", "")
+    return [item.text for item in read_checklist(read_sections(f"## Prevention\n\n{text}\n")).items]
+
+
+def find_cause(**commit):
+    return sketch(**commit).sections.get("Root Cause", "")
+
+
+def write_patch(path, *, lines=1):
+    rows = "".join(f"+line {number}\n" for number in range(lines))
+    header = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n"
+    return header + rows
+
+
+WITH_EVERYTHING = (
+    "README.md", "src/pay.py", "CHANGELOG.md", "docs/pay.md", "docs/conf.py", "examples/demo.py",
+    "package-lock.json", "go.sum", "uv.lock", "pyproject.toml", "tests/test_pay.py", "pay_test.go",
+    "web/pay.spec.ts", "dist/pay.js",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "guarded"), [
+    (WITH_EVERYTHING, ("src/pay.py",)),
+    (("README.md", "CHANGELOG.md", ".github/workflows/ci.yml"), (".github/workflows/ci.yml",)),
+    (("CHANGELOG.md", "docs/setup.md"), ("docs/setup.md",)),
+    (("examples/demo.py", "README.md"), ("examples/demo.py",)),
+    (("CHANGELOG.md", "uv.lock"), ()),
+    (("tests/test_pay.py", "CHANGELOG.md"), ("tests/test_pay.py",)),
+])  # fmt: skip
+def test_a_card_guards_source_files_and_not_what_a_fix_changes_beside_them(changed, guarded):
+    assert sketch(paths=changed).paths == guarded
+    edit = Event(kind="edit", at=1.0, targets=changed)
+    assert sketch_session([edit]).paths == guarded
+
+
+def test_a_card_guards_the_files_that_a_fix_is_about():
+    files = ("core/charge.py", "core/models.py", "core/imports.py", "core/key.py")
+    diff = write_patch(files[0], lines=40) + write_patch(files[1], lines=20)
+    diff += write_patch(files[2]) + write_patch(files[3])
+    subject = "Send the key again when a charge is retried"
+    assert sketch(paths=files, diff=diff, subject=subject).paths == (*files[:2], files[3])
+
+
+SQUASHED = """\
+* fix: enforce the validation of a redirect
+
+* Update models.py
+
+no need to return twice
+
+* update style
+
+* Update the tests
+
+* test: fix dirs test
+
+* Use ruff
+
+* Run the tests
+
+* Make sure all tests pass
+
+* Add a check
+
+* Check formatting
+
+* Keep the changelog up to date
+"""
+
+
+@pytest.mark.parametrize("body", [
+    SQUASHED, "Handle merge conflicts.", "chore: always sort the imports", "Update charge().",
+    "Use the key (see", "Check that `git branch -D", "Always use:", "Set version to 2.0.1.",
+    "Move the parser into its own module.", "Remove the flag that nobody reads.",
+    "Where the state cannot be written it is said at every prompt, which is better than never.",
+    "The worker never looked at the key.", "It should have been closed.", "Should this be cached?",
+])  # fmt: skip
+def test_no_housekeeping_becomes_an_item(body):
+    assert list_items(body=body) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Never call the worker without a lock.",
+        "When the schema changes, update the client.",
+        "Every handler must check the sender.",
+        "Use the id of the order as the key.",
+        "Close the response before the next request.",
+        "Make sure the lock is free before the worker starts.",
+        "Do not update the version of a schema without a migration.",
+        "테이블을 직접 고치지 말 것",
+    ],
+)
+def test_an_instruction_becomes_an_item(sentence):
+    assert list_items(body=f"It failed.\n\n{sentence}") == [sentence]
+    assert list_items(body=f"* {sentence}") == [sentence]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This is generally faster than [Manager.StopAll] because it does not wait for servers.",
+        "It makes the code simpler because nothing is copied.",
+        "These tests are slow because they fail without a cache.",
+        "Probably the cache was stale because nobody cleared it.",
+        "Was the key lost because the client retried?",
+        "TODO: this fails because of the proxy.",
+        "Use a pool because a pool is reused.",
+        "The key was lost because",
+        "which caused the (lost key",
+    ],
+)
+def test_what_gives_no_reason_for_a_failure_is_no_cause(sentence):
+    assert find_cause(body=sentence) == ""
+    assert find_cause(causes=[sentence]) == ""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The key was missing because a retry made a new one.",
+        "This happened because the worker never closed the response.",
+        "The bank books a charge twice because each retry sends a new key.",
+        "A stale lock led to a deadlock.",
+        "The root cause is that the path is not escaped.",
+    ],
+)
+def test_a_reason_for_a_failure_is_a_cause(sentence):
+    assert find_cause(body=f"fix it\n\n{sentence}") == sentence
+
+
+WRAPPED = """\
+The worker is stopped by `git branch -f`, and
+`git branch -D` does not. Command wrappers (env, nohup, nice, timeout)
+could not be found before this.
+
+    OperationalError: database is locked
+
+TypeError: a is not b
+"""
+LONG = "Import the orders of each warehouse. Then " + "send all of them to the bank and " * 6
+
+
+@pytest.mark.parametrize(("facts", "symptoms"), [
+    ({"body": WRAPPED}, ("OperationalError: database is locked", "TypeError: a is not b")),
+    ({"title": "x", "prompts": (LONG[:199] + "…",)}, ("Import the orders of each warehouse.",)),
+    ({"title": "x", "prompts": ("Import all the orders " * 9 + "…",)}, ()),
+    ({"title": "x", "prompts": ("Let two workers import",)}, ("Let two workers import",)),
+    ({"title": "TypeError: a is not " + "b" * 200, "signature": "typeerror"}, ()),
+])  # fmt: skip
+def test_a_symptom_is_no_cut_text(facts, symptoms):
+    assert sketch(**facts).symptoms == symptoms
