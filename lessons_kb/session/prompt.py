@@ -158,10 +158,11 @@ def _find_content(
 
 def _find_trial_content(hook: Hook) -> _Content:
     """Return the texts for a prompt in a trial of moments: all cards, or nothing."""
-    if hook.event.moment != AT_PROMPT:
-        return _Content(block=Preflight(text=""), homes={}, titles="", draft_line="")
-    all_cards = load(PACK_ALL).pack_all(hook)
-    return _Content(block=all_cards.block, homes=all_cards.homes, titles="", draft_line="")
+    block, homes = Preflight(text=""), dict[tuple[str, str], Brain]()
+    if hook.event.moment == AT_PROMPT:
+        all_cards = load(PACK_ALL).pack_all(hook)
+        block, homes = all_cards.block, all_cards.homes
+    return _Content(block=block, homes=homes, titles="", has_all_titles=False, draft_line="")
 
 
 def _deliver(
