@@ -38,8 +38,11 @@ def answer(hook: Hook) -> Answer:
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
     # The drafts of a posted session belong to the server.
     count = 0 if event.posted else len(DraftFolder(brain.root).ids())
-    titles = find_titles(hook) if event.takes_context and not event.moment else ""
-    all_cards = load(PACK_ALL).pack_all(hook) if event.moment == AT_START else None
+    titles, all_cards = "", None
+    if event.takes_context and not event.moment:
+        titles = find_titles(hook)
+    elif event.takes_context and event.moment == AT_START:
+        all_cards = load(PACK_ALL).pack_all(hook)
     withheld = _tell_withheld(hook)
     with hook.transaction() as state:
         if not _is_first_report(hook, state):
