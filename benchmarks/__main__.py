@@ -88,6 +88,9 @@ _WORK = {
     "remem": Work(
         "trial.remem", "remem's coding bench with our lessons: prepare runs, score them, the table"
     ),
+    "moment": Work(
+        "trial.moment", "a trial of when a fact is given: prepare runs, score them, the table"
+    ),
     "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
     "poisoned": Work(
         "safety.poisoned",
@@ -171,6 +174,19 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--arms", default="", metavar="A,B", help="with prepare")
             command.add_argument("--tasks", default="", metavar="A,B", help="only these tasks")
             command.add_argument("--cards", metavar="FOLDER", help="what `history` wrote")
+            command.add_argument("--results", metavar="FILE", help="of a series of your own")
+        if name == "moment":
+            command.add_argument(
+                "words",
+                nargs="*",
+                metavar="WORD",
+                help="prepare | repository | score, and a folder",
+            )
+            command.add_argument("--arms", default="", metavar="A,B", help="with prepare")
+            command.add_argument("--tasks", default="", metavar="A,B", help="only these tasks")
+            command.add_argument(
+                "--model", default="", metavar="NAME", help="with score: the agent"
+            )
             command.add_argument("--results", metavar="FILE", help="of a series of your own")
         if name == "diet":
             command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")

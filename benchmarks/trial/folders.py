@@ -27,12 +27,24 @@ if TYPE_CHECKING:
 
 STATES = "-state"
 """What the name of the folder with the states adds to the name of the folder with the folders."""
-OURS = ("propose", "PROMPT.md", "lessons", ".lessons", "__pycache__", ".pytest_cache")
+OURS = (
+    "propose",
+    "run",
+    "done",
+    "PROMPT.md",
+    "lessons",
+    ".lessons",
+    "__pycache__",
+    ".pytest_cache",
+)
 """Names in a folder that are not the agent's work."""
 _TOOL = """\
 #!/bin/sh
-exec {python} -P {tool} "$(dirname "$0")" "$@"
+exec {python} -P {tool} "$(dirname "$0")" {first}"$@"
 """
+PROPOSE = {"propose": ""}
+"""The tool with which an agent changes files: its name, and its first word for ``propose.main``."""
+ALL_TOOLS = {**PROPOSE, "run": f"{propose.RUN} ", "done": f"{propose.DONE} "}
 _REMINDER = "\n<system-reminder>\n{}\n</system-reminder>\n"
 
 
@@ -116,18 +128,26 @@ def open_session(setup: dict[str, Any], prompt: str) -> Context:
 
 
 def write_folder(
-    place: Place, setup: Mapping[str, Any], tool: str, *, text: str, prompt: str, context: Context
+    place: Place,
+    setup: Mapping[str, Any],
+    tool: str,
+    *,
+    text: str,
+    prompt: str,
+    context: Context,
+    tools: Mapping[str, str] = PROPOSE,
 ) -> None:
-    """Write the prompt, the tool and the setup of a run.
+    """Write the prompt, the tools and the setup of a run.
 
     ``text`` is the form of ``PROMPT.md``, with the fields ``start``, ``prompt`` and ``context``.
     """
     start, block = (part and _REMINDER.format(part) for part in context)
     filled = text.format(start=start, prompt=prompt, context=block)
     (place.folder / "PROMPT.md").write_text(filled, "utf-8")
-    starter = place.folder / "propose"
-    starter.write_text(_TOOL.format(python=sys.executable, tool=tool), "utf-8")
-    starter.chmod(0o755)
+    for name, first in tools.items():
+        starter = place.folder / name
+        starter.write_text(_TOOL.format(python=sys.executable, tool=tool, first=first), "utf-8")
+        starter.chmod(0o755)
     (place.state / "setup.json").write_text(json.dumps(setup, indent=1), "utf-8")
 
 

@@ -1,6 +1,6 @@
-"""Change one file of a folder; what the project's hooks say of the change is printed.
+"""Change a file of a folder, run a command there, or end the turn, with the project's hooks.
 
-Stands alone: it is copied beside the folders, and starts the hooks as an agent does.
+What the hooks tell the model is printed. Stands alone: it is copied beside the folders, and starts the hooks as an agent does.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 PLACE = os.path.dirname(os.path.abspath(__file__))
+RUN, DONE = "--run", "--done"
+"""The first words for a command and for the end of the turn. All others are about a file."""
+COMMAND_SECONDS = 300
+IGNORED = shutil.ignore_patterns(
+    *("propose", "run", "done", "PROMPT.md", "lessons", ".lessons", ".git"),
+    *("lessons.toml", ".gitignore", "__pycache__", ".pytest_cache"),
+)
+"""Names that belong to this tool or to the hooks, and not to the work."""
 USAGE = "usage: ./propose PATH [--patch | --delete], the new content or the patch on stdin"
 NAMED = re.compile(r"\blessons/[\w-]+\.md\b")
 TITLES = re.compile(r"\.lessons/[\w-]+/titles-\w+\.md\b")
@@ -95,12 +104,21 @@ def call_hook(setup: dict[str, Any], event: str, **fields: Any) -> dict[str, Any
         text=True,
         check=True,
     )
-    answer = json.loads(done.stdout or "{}").get("hookSpecificOutput", {})
+    output = json.loads(done.stdout or "{}")
+    answer = output.get("hookSpecificOutput", {})
+    if output.get("decision") == "block":
+        answer["goOn"] = output["reason"]
     note(setup, {"event": event, **fields, "answer": answer})
-    said = answer.get("additionalContext", "") + answer.get("permissionDecisionReason", "")
+    said = read_text(answer)
     for path in {*NAMED.findall(said), *TITLES.findall(said)}:
         bring_card(setup, path)
     return answer
+
+
+def read_text(answer: dict[str, Any]) -> str:
+    """Return the text for the model in an answer."""
+    keys = ("additionalContext", "permissionDecisionReason", "goOn")
+    return "\n".join(answer[key] for key in keys if answer.get(key))
 
 
 def bring_card(setup: dict[str, Any], path: str) -> None:
@@ -159,6 +177,12 @@ def describe(path: str, old: str | None, new: str) -> tuple[str, dict[str, str]]
 def main(arguments: Sequence[str]) -> None:
     """Propose one change: write it unless it is refused."""
     folder, *words = arguments
+    if words[:1] in ([RUN], [DONE]):
+        folder = os.path.abspath(folder)
+        act = run_command if words[0] == RUN else end_turn
+        with unpacked(os.path.join(PLACE, os.path.basename(folder))):
+            act(folder, words[1:])
+        return
     flags = {word for word in words if word.startswith("--")}
     paths = [word for word in words if word not in flags]
     if len(paths) != 1 or not flags <= {"--patch", "--delete"}:
@@ -169,9 +193,9 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def propose(folder: str, name: str, flags: set[str]) -> None:
-    setup = json.loads(read(os.path.join(PLACE, os.path.basename(folder), "setup.json")) or "")
+    setup = read_setup(folder)
     path = os.path.relpath(os.path.join(folder, name), folder)
-    if path.startswith("..") or path in ("propose", "PROMPT.md"):
+    if path.startswith("..") or path in ("propose", "run", "done", "PROMPT.md"):
         sys.exit(f"{name}: not a file of this project")
     target, mirror = os.path.join(folder, path), os.path.join(setup["project"], path)
     old = read(target)
@@ -196,6 +220,99 @@ def propose(folder: str, name: str, flags: set[str]) -> None:
     print(f"{path}: {'deleted' if new is None else 'written'}")
     if hooked:
         say(call_hook(setup, "PostToolUse", **call, tool_response={"filePath": mirror}))
+
+
+def read_setup(folder: str) -> dict[str, Any]:
+    setup: dict[str, Any] = json.loads(
+        read(os.path.join(PLACE, os.path.basename(folder), "setup.json")) or ""
+    )
+    return setup
+
+
+def run_command(folder: str, words: Sequence[str]) -> None:
+    """Run a command in the folder unless it is refused, and exit with its code."""
+    if not words:
+        sys.exit("usage: ./run COMMAND")
+    setup = read_setup(folder)
+    command = words[0] if len(words) == 1 else shlex.join(words)
+    outside = copy_changes(folder, setup["project"])
+    call = {
+        "tool_use_id": f"toolu_{uuid.uuid4().hex[:16]}",
+        "tool_name": "Bash",
+        "tool_input": {"command": command.replace(folder, setup["project"])},
+    }
+    answer = call_hook(setup, "PreToolUse", **call)
+    is_refused = answer.get("permissionDecision") in ("deny", "ask")
+    note(setup, {"command": command, "refused": is_refused, "outside": outside})
+    if is_refused:
+        sys.exit(f"Not run. {answer['permissionDecisionReason']}")
+    say(answer)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+        output, code = done.stdout, done.returncode
+    except subprocess.TimeoutExpired:
+        output, code = f"ended after {COMMAND_SECONDS} seconds", 124
+    print(output, end="" if output.endswith("\n") else "\n")
+    copy_changes(folder, setup["project"])
+    if code:
+        error = f"Exit code {code}\n{output}"
+        say(call_hook(setup, "PostToolUseFailure", **call, error=error))
+    else:
+        response = {"stdout": output, "stderr": "", "interrupted": False}
+        say(call_hook(setup, "PostToolUse", **call, tool_response=response))
+    if code:
+        sys.exit(code)
+
+
+def copy_changes(folder: str, project: str) -> list[str]:
+    """Copy what was changed in the folder without this tool, and return the paths."""
+    here, there = read_work(folder), read_work(project)
+    changed = sorted(path for path in {*here, *there} if here.get(path) != there.get(path))
+    for path in changed:
+        put(os.path.join(project, path), None)
+        if path in here:
+            target = os.path.join(project, path)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copyfile(os.path.join(folder, path), target)
+    return changed
+
+
+def read_work(root: str) -> dict[str, bytes]:
+    """Return the content of each file of the work, without the files of this tool and the hooks."""
+    files: dict[str, bytes] = {}
+    for parent, folders, names in os.walk(root):
+        ignored = IGNORED(parent, [*folders, *names])
+        folders[:] = [name for name in folders if name not in ignored]
+        for name in names:
+            full = os.path.join(parent, name)
+            if name not in ignored and os.path.isfile(full):
+                with open(full, "rb") as file:
+                    files[os.path.relpath(full, root)] = file.read()
+    return files
+
+
+def end_turn(folder: str, words: Sequence[str]) -> None:
+    """End the turn with a closing message. The hooks may let the turn go on."""
+    setup = read_setup(folder)
+    note(setup, {"done": True, "outside": copy_changes(folder, setup["project"])})
+    message = " ".join(words)
+    answer = call_hook(setup, "Stop", stop_hook_active=False, last_assistant_message=message)
+    if text := answer.get("goOn"):
+        print(f"Your turn goes on. Stop hook feedback:\n{text}")
+    else:
+        print("Your turn has ended.")
 
 
 def put(path: str, text: str | None) -> None:

@@ -17,28 +17,36 @@ The plan of the trial and what came of it are in ``REMEM.md`` beside this file.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
-import math
 import re
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import DataError, read_rows, write_rows
+from benchmarks.data import DataError, write_rows
 from benchmarks.trial import folders, propose, remem_bench, remem_cards
 from benchmarks.trial.folders import STATES, Context, Place
 from benchmarks.trial.remem_cards import ARMS, GOLD, NONE, PLACEBO, ArmCard
+from benchmarks.trial.series import (
+    RunName,
+    clopper_pearson,
+    name_run,
+    read_key,
+    read_results,
+    show_interval,
+    write_index,
+    write_key,
+)
 from lessons_kb.ledger.statistics import compare
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.trial.runs import RIGHT, WRONG
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from benchmarks.trial.remem_bench import Bench, BenchTask
@@ -46,7 +54,6 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).with_name("remem.jsonl")
 RUNS = 2
 _FIRST_ARMS = (NONE, PLACEBO, GOLD)
-_KEY = "key.json.gz"
 _OFFER = re.compile(r"\[LESSON_OFFER\].*?\[/LESSON_OFFER\]", re.DOTALL)
 _MOMENTS = {"UserPromptSubmit": "prompt", "PreToolUse": "edit", "PostToolUse": "after"}
 NOT_GIVEN = "none"
@@ -65,19 +72,6 @@ Here is what you see when your session begins and the user's prompt comes in.
 {start}
 User: {prompt}
 {context}"""
-
-
-class RunName(NamedTuple):
-    """Which task is done, in which arm, for which time."""
-
-    task: str
-    arm: str
-    run: int
-
-    def find_code(self, seed: int) -> str:
-        """Return the name of the run's folder, which says nothing of the run."""
-        text = f"{seed} {self.task} {self.arm} {self.run}"
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -114,11 +108,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     raise DataError(message)
 
 
-def read_results(path: Path) -> list[dict[str, Any]]:
-    """Return the scored runs; there is no file before the first."""
-    return read_rows(path) if path.exists() else []
-
-
 def prepare(
     fixture: Mapping[str, Any],
     out: Path,
@@ -137,7 +126,7 @@ def prepare(
     bench = remem_bench.parse_fixture(fixture)
     states = out.with_name(f"{out.name}{STATES}")
     tool = folders.compile_tool(states)
-    runs = _read_key(states).get("runs", {})
+    runs = read_key(states).get("runs", {})
     scored = {RunName(row["task"], row["arm"], row["run"]) for row in read_results(results)}
     for arm in arms:
         cards = remem_cards.make_arm_cards(arm, bench, kept)
@@ -153,31 +142,9 @@ def prepare(
                 _write_run(place, tool, bench, task, cards)
                 own = [card.name for card in cards if card.task == task.id]
                 runs[code] = {**name._asdict(), "cards": own}
-                _write_key(states, {"fixture": fixture, "runs": runs})
-    pending = [code for code, one in runs.items() if _name_run(one) not in scored]
-    # A code is a hash, so their order is a random order, in which runs can be added.
-    index = [{"dir": str(out / code)} for code in sorted(pending)]
-    (out / "INDEX.json").write_text(json.dumps(index, indent=1) + "\n", "utf-8")
-    return len(index)
-
-
-def _name_run(entry: Mapping[str, Any]) -> RunName:
-    return RunName(entry["task"], entry["arm"], entry["run"])
-
-
-def _read_key(states: Path) -> dict[str, Any]:
-    path = states / _KEY
-    if not path.exists():
-        return {}
-    key: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-    return key
-
-
-def _write_key(states: Path, key: Mapping[str, Any]) -> None:
-    """Write which folder is which run, compressed, so that a search of an agent finds nothing."""
-    partial = states / f"{_KEY}.partial"
-    partial.write_bytes(gzip.compress(json.dumps(key).encode()))
-    partial.replace(states / _KEY)
+                write_key(states, {"fixture": fixture, "runs": runs})
+    pending = [code for code, entry in runs.items() if name_run(entry) not in scored]
+    return write_index(out, pending)
 
 
 def _write_run(
@@ -237,14 +204,14 @@ def score(out: Path, codes: Sequence[str] = (), results: Path = RESULTS) -> int:
     A named run is over, even if nothing was proposed in it. Returns the number of new results.
     """
     states = out.with_name(f"{out.name}{STATES}")
-    key = _read_key(states)
+    key = read_key(states)
     bench = remem_bench.parse_fixture(key["fixture"])
     tasks = {task.id: task for task in bench.tasks}
     rows = read_results(results)
-    scored = {_name_run(row) for row in rows}
+    scored = {name_run(row) for row in rows}
     count = 0
     for code, entry in key["runs"].items():
-        name = _name_run(entry)
+        name = name_run(entry)
         if name in scored or (codes and code not in codes):
             continue
         place = Place(out / code, states / code, states / code / "memory-demo")
@@ -254,7 +221,7 @@ def score(out: Path, codes: Sequence[str] = (), results: Path = RESULTS) -> int:
                 continue
             row = _score_run(place, calls, bench, tasks[name.task], entry["cards"])
         rows.append({**name._asdict(), **row})
-        rows.sort(key=_name_run)
+        rows.sort(key=name_run)
         write_rows(results, rows)
         count += 1
     return count
@@ -311,36 +278,12 @@ def find_moment(calls: Sequence[Mapping[str, Any]], cards: Sequence[str]) -> str
     return NOT_GIVEN
 
 
-def clopper_pearson(times: int, of: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval of the share ``times`` / ``of``."""
-    tail = (1 - level) / 2
-
-    def at_most(most: int, share: float) -> float:
-        terms = (math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(most + 1))
-        return sum(terms)
-
-    low, high = 0.0, 1.0
-    if times:
-        low = _bisect(lambda share: 1 - at_most(times - 1, share) < tail)
-    if times < of:
-        high = _bisect(lambda share: at_most(times, share) > tail)
-    return low, high
-
-
-def _bisect(is_below: Callable[[float], bool]) -> float:
-    low, high = 0.0, 1.0
-    for _step in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_below(middle) else (low, middle)
-    return low
-
-
 def describe(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], dict[str, Any]]:
     """Return the table of the arms, the table of the kinds, and the same as figures."""
     arms = [arm for arm in ARMS if any(row["arm"] == arm for row in rows)]
     if not arms:
         return ["no results yet; REMEM.md says what will be run"], {}
-    right = {_name_run(row): row["outcome"] == RIGHT for row in rows}
+    right = {name_run(row): row["outcome"] == RIGHT for row in rows}
     figures = {arm: _summarise(arm, rows, right) for arm in arms}
     head = ("arm", "right", "95 %", "both runs", "tests pass", "both", "hurt", "stale", "tokens")
     headers = (*head, "at prompt", "before edit", "against none")
@@ -399,22 +342,17 @@ def _show(figures: Mapping[str, Any]) -> tuple[str, ...]:
     of = figures["runs"]
     return (
         f"{figures['right']}/{of}",
-        _show_interval(figures["interval"]),
+        show_interval(figures["interval"]),
         f"{figures['both']}/{figures['tasks']}",
         f"{figures['tests']}/{of}",
         f"{figures['both_tests']}/{figures['tasks']}",
-        f"{figures['hurt']} ({_show_interval(figures['hurt_interval'])})",
-        f"{figures['stale']}/{figures['stale_runs']} ({_show_interval(figures['stale_interval'])})",
+        f"{figures['hurt']} ({show_interval(figures['hurt_interval'])})",
+        f"{figures['stale']}/{figures['stale_runs']} ({show_interval(figures['stale_interval'])})",
         f"{figures['tokens']:.0f}",
         str(figures["at_prompt"]),
         str(figures["before_edit"]),
         f"+{figures['repaired']} -{figures['broken']}, p {figures['p']:.2g}",
     )
-
-
-def _show_interval(interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{low:.0%} to {high:.0%}"
 
 
 def _count_right(rows: Sequence[Mapping[str, Any]]) -> str:

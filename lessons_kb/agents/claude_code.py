@@ -131,6 +131,8 @@ def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
         output["hookSpecificOutput"] = {"hookEventName": name, **specific}
     if message:
         output["systemMessage"] = message
+    if answer.go_on:
+        output |= {"decision": "block", "reason": answer.go_on}
     if answer.stop_line:
         output |= {"continue": False, "stopReason": answer.stop_line}
     return output

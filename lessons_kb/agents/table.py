@@ -61,6 +61,8 @@ class Agent(AgentTraits):
     treat a question as a denial."""
     stops_at: tuple[str, ...] = ()
     """The events whose answer can end the turn so that it can be resumed."""
+    goes_on_at: tuple[str, ...] = ()
+    """The events at the end of a turn whose answer can let the model go on."""
     project: tuple[str, ...] = ()
     """The environment variables that name the project, in order of preference."""
     within: float = 0.0
@@ -246,6 +248,7 @@ _ROWS = (
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
         # After a failed call it ignores "continue".
         stops_at=("PreToolUse",),
+        goes_on_at=("Stop",),
         project=("CLAUDE_PROJECT_DIR",),
         within=0.5,
         keeps_directory=True,

@@ -169,7 +169,8 @@ def _is_removed(line: DetectedLine, directory: str) -> bool:
 
 def make_detected_line(card: Card, match: Match) -> DetectedLine:
     """Return a match of a card in the form that the post-check uses."""
-    place = f"{match.path}:{match.line}" if match.line else match.path
+    has_line = match.path and match.line  # a command has a line, but no file
+    place = f"{match.path}:{match.line}" if has_line else match.path
     return DetectedLine(card=card.id, where=place or COMMAND, quote=match.text)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -192,10 +192,12 @@ def check_items(
     cited command run.
     """
     closings = closings or {}
-    detected_cards = {line.card for line in detected}
+    places: dict[str, set[str]] = {}
+    for line in detected:
+        places.setdefault(line.card, set()).add(line.where)
     sought: list[_Item] = []
     for card in cards:
-        sought += _collect_items(card, is_detected=card.id in detected_cards)
+        sought += _collect_items(card, detected_at=places.get(card.id, ()))
     # Closing statements are compared with the evidence, and are no evidence themselves.
     scene = _Scene(remove_closing_lines(answer) if closings else answer, evidence, sought)
     verdicts = _match_detected_lines(detected, sought)
@@ -213,11 +215,11 @@ def check_items(
     return Check(items=tuple(items))
 
 
-def _collect_items(card: Card, *, is_detected: bool) -> list[_Item]:
+def _collect_items(card: Card, *, detected_at: Collection[str]) -> list[_Item]:
     """Return the items of a card that can be checked; none of a conditional card.
 
-    If the card's mistake ``is_detected`` but no item can be contradicted by a line of source, the
-    title is added as an item, so that the mistake contradicts the card.
+    If the card's mistake is ``detected_at`` places where no item can be contradicted, the title is
+    added as an item, so that the mistake contradicts the card.
     """
     texts: list[tuple[str, str]] = []
     if not card.conditional:
@@ -225,7 +227,9 @@ def _collect_items(card: Card, *, is_detected: bool) -> list[_Item]:
         for text, pattern in zip(card.checklist, patterns, strict=False):
             if pattern or is_check(text):
                 texts.append((text, pattern))
-    if is_detected and all(is_about_tests(text) for text, _pattern in texts):
+    is_source = any(place != COMMAND for place in detected_at)
+    can_contradict = [text for text, _pattern in texts if not (is_source and is_about_tests(text))]
+    if detected_at and not can_contradict:
         texts.append((card.title, ""))
     items = [_Item(card, text, pattern) for text, pattern in texts]
     return [item for item in items if item.order]
@@ -237,14 +241,16 @@ def _match_detected_lines(
     """Return number of each contradicted item → verdict with the first line that contradicts it.
 
     A line contradicts the item of its card that is nearest in words. Items about tests are not
-    contradicted by a line of source.
+    contradicted by a line of source, but by a command.
     """
     verdicts: dict[int, _Verdict] = {}
     for line in detected:
         terms = frozenset(analyze(line.quote))
         shares: dict[int, float] = {}
         for number, item in enumerate(items):
-            if item.card.id == line.card and not is_about_tests(item.text):
+            if item.card.id != line.card:
+                continue
+            if line.where == COMMAND or not is_about_tests(item.text):
                 shares[number] = share(item.terms, terms)
         if shares:
             nearest = max(shares, key=shares.__getitem__)

@@ -40,7 +40,7 @@ from lessons_kb.process.clock import check_clock
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event_types import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard
-from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
+from lessons_kb.store.journal import MOMENTS, TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
 from lessons_kb.text.sanitize import visible
 from lessons_kb.values import list_fields
@@ -91,6 +91,7 @@ def answer_event(
             note_event()
             if arm == WITHOUT:
                 return row.silence, ""
+            event.moment = arm if arm in MOMENTS else ""
         session = f"{row.name} {event.session}"
         if not posted_by and is_silenced(agent, session, event.directory):
             return row.silence, ""
@@ -109,6 +110,7 @@ def answer_event(
             refuse=name in row.refuses_at and not posted_by,
             explains=event.tool not in row.unexplained,
             stop=name in row.stops_at,
+            go_on=name in row.goes_on_at,
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)

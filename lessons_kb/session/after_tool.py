@@ -19,6 +19,7 @@ from lessons_kb.on_demand import (
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, as_seen, journal_events, read_missed
 from lessons_kb.session.state import Hook, is_kept_back
+from lessons_kb.store.journal import AT_CALL
 from lessons_kb.values import replace
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def answer(hook: Hook) -> Answer:
     wrote = _find_written(hook, calls)
     calls_with_lines = [_with_lines(call, wrote) for call in calls]
     events = [*missed.events, *as_seen(calls_with_lines, event.part)]
-    late = _find_late(hook, ended)
+    late = _find_late(hook, ended) if event.gives_at(AT_CALL) else []
     missed_calls = [missed_event for missed_event, *_ in missed.events]
     opened = _find_opened(hook, [*missed_calls, *calls])
     limits: LessonLimits | None = None
@@ -58,6 +59,8 @@ def answer(hook: Hook) -> Answer:
     with hook.transaction() as state:
         missed.note(state)
         signals = journal_events(hook, state, events)
+        if event.moment:
+            signals = []  # the arms differ in the moment of the lesson alone
         escalations = [signal for signal in signals if signal.level == "escalate"]
         if is_done:
             state.stopping = None

@@ -97,7 +97,7 @@ from lessons_kb.session.turn_lessons import (
     tell_before,
 )
 from lessons_kb.store.gate_refusals import Refusals
-from lessons_kb.store.journal import TITLE, TITLES
+from lessons_kb.store.journal import AT_CALL, TITLE, TITLES
 from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import find_line
@@ -154,6 +154,8 @@ def answer(hook: Hook) -> Answer:
     """
     brains = hook.open_brains()
     event = hook.event
+    if not event.gives_at(AT_CALL):
+        return NOTHING
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event at the start of a subagent does not have its prompt

@@ -77,7 +77,7 @@ def respond(
         unheard = deliver(answer) if deliver is not None else None
         if unheard is not None:
             keep_late(hook, answer, unheard)
-        elif answer.context or answer.refusal:
+        elif answer.context or answer.refusal or answer.go_on:
             note_sent(hook, answer)
     finally:
         if not leave_open:
@@ -90,7 +90,9 @@ def _answer(hook: Hook) -> Answer:
     without a hook.
     """
     what, first = hook.event.what, NOTHING
-    if hook.can.rewritten and what in ("prompt", "after"):
+    if hook.event.moment and what in ("subagent", "compact"):
+        return NOTHING
+    if hook.can.rewritten and not hook.event.moment and what in ("prompt", "after"):
         try:
             first = load(READ_COMPACTIONS).catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway

@@ -89,11 +89,18 @@ class HookEvent:
     """Decides from the gate file alone, which contains the gates of the last complete index."""
     answer_recorded: bool = False
     """Whether only the agent's record has the answer."""
+    moment: str = ""
+    """In a trial of moments, the only moment at which lessons are given (``journal.MOMENTS``), or
+    "" for the usual moments."""
 
     @property
     def context_id(self) -> str:
         """The id of the model's context, which is that of the subagent or of the session."""
         return f"{self.session}/{self.part}" if self.part else self.session
+
+    def gives_at(self, moment: str) -> bool:
+        """Return whether lessons may be given at this moment."""
+        return self.moment in ("", moment)
 
     @property
     def call(self) -> str:
@@ -145,6 +152,8 @@ class Capabilities(AgentTraits):
     explains: bool = True
     """Whether the question about a call shows the user the reason."""
     stop: bool = False
+    go_on: bool = False
+    """Whether it can let the model go on at the end of a turn."""
     review: str = ""
     """Command in the chat with which the user reviews drafts."""
 
@@ -188,6 +197,8 @@ class Answer:
     """Line for the user with which the turn ends, so that it can be resumed, or "" if the turn
     continues.
     """
+    go_on: str = ""
+    """Text with which the model goes on instead of ending its turn. Only a trial uses it."""
     language: str = ""
     """Language of the texts, or "" for the language of the nearest brain."""
     footer: bool = True

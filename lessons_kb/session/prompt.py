@@ -23,13 +23,13 @@ from lessons_kb.ledger.session_memory import (
     SessionMemory,
 )
 from lessons_kb.model import SERVED, Event, Hit, Preflight
-from lessons_kb.on_demand import DRAFT_FILES, SESSION_TITLES, SHARED_SERVER, TITLES, load
+from lessons_kb.on_demand import DRAFT_FILES, PACK_ALL, SESSION_TITLES, SHARED_SERVER, TITLES, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, journal_events, read_missed
 from lessons_kb.session.state import Hook, is_kept_back
-from lessons_kb.store.journal import redact_event, redact_record
+from lessons_kb.store.journal import AT_PROMPT, redact_event, redact_record
 from lessons_kb.store.locations import state_home, user_settings_path
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.paths import show_path
@@ -65,7 +65,10 @@ def answer(hook: Hook) -> Answer:
     except (StorageError, ConfigError) as error:
         return _answer_from_server(hook, prompt, missed, server, error)
     settings = brains.members[0].settings
-    content = _find_content(hook, brains, settings, server)
+    if hook.event.moment:
+        content = _find_trial_content(hook)
+    else:
+        content = _find_content(hook, brains, settings, server)
     delivered = _deliver(hook, prompt, missed, brains, content, server)
     if delivered is None:
         return NOTHING
@@ -151,6 +154,15 @@ def _find_content(
         has_all_titles=has_all_titles,
         draft_line=draft_line,
     )
+
+
+def _find_trial_content(hook: Hook) -> _Content:
+    """Return the texts for a prompt in a trial of moments: all cards, or nothing."""
+    block, homes = Preflight(text=""), dict[tuple[str, str], Brain]()
+    if hook.event.moment == AT_PROMPT:
+        all_cards = load(PACK_ALL).pack_all(hook)
+        block, homes = all_cards.block, all_cards.homes
+    return _Content(block=block, homes=homes, titles="", has_all_titles=False, draft_line="")
 
 
 def _deliver(

@@ -33,7 +33,7 @@ def note_sent(hook: Hook, answer: Answer) -> None:
 
     Lines for the user do not reach the model. A question about a call is for the user as well.
     """
-    text = answer.refusal or answer.context
+    text = answer.refusal or answer.context or answer.go_on
     if not text or not hook.brains.members:
         return
     rest, titles = _split_titles(text)

@@ -8,8 +8,9 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.titles import is_whole
-from lessons_kb.ledger.session_memory import START, SessionMemory
+from lessons_kb.ledger.session_memory import BLOCK, START, SessionMemory
 from lessons_kb.ledger.withheld import is_withholding
+from lessons_kb.on_demand import PACK_ALL, load
 from lessons_kb.outcome.why import find_withheld_before
 from lessons_kb.session import prompt
 from lessons_kb.session.event_types import NOTHING, Answer
@@ -17,6 +18,7 @@ from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.session_titles import find_titles
 from lessons_kb.session.state import Hook
 from lessons_kb.store.draft_files import DraftFolder
+from lessons_kb.store.journal import AT_START
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.sanitize import clean_line
@@ -36,14 +38,21 @@ def answer(hook: Hook) -> Answer:
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
     # The drafts of a posted session belong to the server.
     count = 0 if event.posted else len(DraftFolder(brain.root).ids())
-    titles = find_titles(hook) if event.takes_context else ""
+    titles, all_cards = "", None
+    if event.takes_context and not event.moment:
+        titles = find_titles(hook)
+    elif event.takes_context and event.moment == AT_START:
+        all_cards = load(PACK_ALL).pack_all(hook)
     withheld = _tell_withheld(hook)
     with hook.transaction() as state:
         if not _is_first_report(hook, state):
             return NOTHING
         record.note(state)
         state.unattended = event.unattended
-        context = state.deliver(state.take_titles(titles, whole=is_whole(titles)), hook.can)
+        texts = state.take_titles(titles, whole=is_whole(titles))
+        if all_cards is not None:
+            texts = [(BLOCK, all_cards.give(hook))]
+        context = state.deliver(texts, hook.can)
         if not event.takes_context:  # the chat already has the titles
             state.titles_from = state.titles_from or START
         if count and not state.offered:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import BLOCK
 from lessons_kb.model import CONTRADICTED, DENIED, Card, Check, Evidence
-from lessons_kb.on_demand import SHARED_SERVER, load
+from lessons_kb.on_demand import PACK_ALL, RENDER, SHARED_SERVER, load
 from lessons_kb.outcome.post_check import (
     check_answer,
     count_items,
@@ -25,8 +26,11 @@ from lessons_kb.session.draft_process import start_drafting
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import journal_events, read_missed
 from lessons_kb.session.state import Hook
-from lessons_kb.store.journal import redact_event
+from lessons_kb.store.journal import AFTER_IGNORED, redact_event
 from lessons_kb.values import replace
+
+if TYPE_CHECKING:
+    from lessons_kb.session.all_cards import AllCards
 
 _JUDGE_SECONDS = 1.2
 """Time limit, in seconds, of the user's program for checks. The hook has to answer within two
@@ -62,6 +66,9 @@ def _end_turn(hook: Hook) -> Answer:
         # The model has not seen lessons that are still waiting for an event.
         waits = any(text.about == BLOCK for text in state.waiting)
         cards = [] if waits else state.cards
+    all_cards = load(PACK_ALL).pack_all(hook) if event.moment == AFTER_IGNORED else None
+    if all_cards is not None:
+        cards = all_cards.cards
     look = "" if event.posted else hook.scope
     settle(brains, journal, event.session, folder=look)
     result = Answer(lines=lines)
@@ -97,7 +104,20 @@ def _end_turn(hook: Hook) -> Answer:
     elif not any(item.state in (CONTRADICTED, DENIED) for item in check.items):
         check = _find_ignored_items(hook, check, evidence)
     is_reported = any(item.state in (CONTRADICTED, DENIED) for item in check.items)
-    return replace(result, check=check) if is_reported or check.ignored else result
+    if not (is_reported or check.ignored):
+        return result
+    result = replace(result, check=check)
+    if all_cards is not None and hook.can.go_on:
+        result = _go_on(hook, result, all_cards, check)
+    return result
+
+
+def _go_on(hook: Hook, result: Answer, all_cards: AllCards, check: Check) -> Answer:
+    """Let the model go on with the line of the check and the cards, once in a session."""
+    if all_cards.brain.hook_journal.outcomes.given(hook.event.context_id):
+        return result
+    line = load(RENDER).check_line(check)
+    return replace(result, go_on=f"{line}\n\n{all_cards.give(hook)}")
 
 
 def _find_ignored_items(hook: Hook, check: Check, evidence: Evidence) -> Check:

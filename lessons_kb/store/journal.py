@@ -888,6 +888,9 @@ TRIAL_VARIABLE = "LESSONS_TRIAL"
 WITHOUT, WITH, PLACEBO = ARMS = ("without", "with", "placebo")
 """The arms of a trial: no lessons, the usual lessons, or cards of the same length with general
 advice."""
+AT_START, AT_PROMPT, AT_CALL, AFTER_IGNORED = MOMENTS = ("start", "prompt", "call", "after")
+"""Further arms of a trial. Each gives the card of the task at one moment and at no other: when the
+session starts, with the prompt, before a call, or at the end of a turn that ignored the card."""
 _RECORD, _EVENTS = "trial.json", "trial.events"
 
 

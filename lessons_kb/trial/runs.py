@@ -30,6 +30,7 @@ from lessons_kb.process.run import run_bounded
 from lessons_kb.store.files import shown, write_unsynced
 from lessons_kb.store.journal import (
     ARMS,
+    MOMENTS,
     TRIAL_VARIABLE,
     WITHOUT,
     append_result,
@@ -41,6 +42,7 @@ from lessons_kb.store.journal import (
 )
 from lessons_kb.store.locations import STATE_HOME_VARIABLE
 from lessons_kb.store.private_files import make_private
+from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
 from lessons_kb.trial.place import (
@@ -453,13 +455,20 @@ def _make_place(
             top=top,
             root=root,
             brain=plan.brain,
-            cards=plan.cards,
+            cards=_choose_cards(plan.cards, task, arm),
             arm=arm,
             environment=environment,
         )
         yield _Run(work=work, state=place.state, environment=environment, mark=place.mark)
     finally:
         _report_remaining(close_place(run_folder, place), say)
+
+
+def _choose_cards(cards: Sequence[str], task: Task, arm: str) -> list[str]:
+    """Return the brain's files for a run. An arm of one moment has only the card of its task."""
+    if arm not in MOMENTS:
+        return list(cards)
+    return [name for name in cards if name == task.lesson or not name.endswith(SUFFIXES)]
 
 
 def _report_remaining(folders: Sequence[str], say: Callable[[str], None]) -> None:

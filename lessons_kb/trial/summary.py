@@ -9,7 +9,7 @@ from typing import Any
 
 from lessons_kb.ledger.statistics import Comparison, compare
 from lessons_kb.model import AVOIDED, CORRECTED, KNOWN_OUTCOMES, OPENED, as_data
-from lessons_kb.store.journal import ARMS, GIVEN, WITH, WITHOUT
+from lessons_kb.store.journal import ARMS, GIVEN, MOMENTS, WITH, WITHOUT
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.runs import FAULT, RIGHT, Result
 from lessons_kb.trial.tasks import Task
@@ -34,7 +34,8 @@ def summarize(
     ``dead`` are the names of runs that were killed.
     """
     names = {task.name for task in tasks}
-    results = [result for result in results if result.task in names and result.arm in ARMS]
+    known = (*ARMS, *MOMENTS)
+    results = [result for result in results if result.task in names and result.arm in known]
     arms = list(dict.fromkeys(result.arm for result in results))
     own = {task.name for task in tasks if task.own}
     valid = [result for result in results if result.outcome != FAULT]

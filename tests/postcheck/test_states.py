@@ -279,3 +279,10 @@ def test_a_line_of_a_source_says_nothing_of_an_item_about_tests():
     tests = replace(card("Add a test"), title="No shell")
     items = check_items([tests], "", Evidence(), [line]).items
     assert [one.item for one in items if one.state == "contradicted"] == ["No shell"]
+
+
+def test_a_command_contradicts_an_item_about_tests():
+    line = DetectedLine(card="lessons/a.md", quote="pytest", where="command")
+    alone = replace(card("Run the tests of tariffs alone"), title="Run of all tests sent vans")
+    items = check_items([alone], "", Evidence(), [line]).items
+    assert [(one.item, one.state) for one in items] == [(alone.checklist[0], "contradicted")]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from lessons_kb.agents.headless import find_task_command, own_environment
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.options import open_brain, read_file, split_list
 from lessons_kb.cli.output import print_answer, say
 from lessons_kb.collection.drafts import Drafts
@@ -20,7 +22,7 @@ from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.report.page import build_trial_page
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import is_inside, write_export
-from lessons_kb.store.journal import ARMS, WITHOUT
+from lessons_kb.store.journal import AFTER_IGNORED, ARMS, MOMENTS, WITHOUT
 from lessons_kb.store.locations import CONFIG_NAME
 from lessons_kb.store.locks import take_lock
 from lessons_kb.store.private_files import make_private, write_private
@@ -30,7 +32,7 @@ from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
 from lessons_kb.trial.runs import TrialPlan, find_dead, parse_budget, read_results, run_trial
 from lessons_kb.trial.summary import show_summary, summarize
-from lessons_kb.trial.tasks import read_tasks, write_tasks
+from lessons_kb.trial.tasks import Task, read_tasks, write_tasks
 
 _HEADING = (
     "Tasks from this repository's past. Read each prompt: it may give the solution away, or omit",
@@ -49,7 +51,7 @@ def trial(
         ),
     ] = "",
     arms: Annotated[
-        str, Option("--arms", metavar="LIST", help="Arms to compare: without, with, placebo.")
+        str, Option("--arms", metavar="LIST", help="Arms to compare; see docs/trial.md.")
     ] = ",".join(ARMS[:2]),
     runs: Annotated[
         int, Option("--runs", metavar="N", min=1, help="Runs of each task in each arm.")
@@ -107,10 +109,13 @@ def trial(
     if not agent:
         raise InputError("--agent is missing; name one, such as claude-code, or give its command")
     chosen = split_list(arms)
-    if unknown := [arm for arm in chosen if arm not in ARMS]:
-        raise InputError(f"--arms: {unknown[0]!r} must be one of {', '.join(ARMS)}")
+    known = (*ARMS, *MOMENTS)
+    if unknown := [arm for arm in chosen if arm not in known]:
+        raise InputError(f"--arms: {unknown[0]!r} must be one of {', '.join(known)}")
     if WITHOUT not in chosen or len(set(chosen)) < 2:  # noqa: PLR2004 (a comparison)
         raise InputError(f"--arms: name {WITHOUT} and at least one other arm to compare with it")
+    words = find_task_command(agent)
+    _check_agent(agent, chosen)
     text = read_file(file)
     tasks = read_tasks(text, os.path.basename(file))
     brains = open_brain()
@@ -123,13 +128,14 @@ def trial(
     _check_folder(folder, text, resume=resume)
     documents = brain.read(lambda index: index.catalogue.all_cards())
     cards = [document.id for document in documents if document.kind != NOTE]
+    _check_lessons(tasks, cards, chosen)
     names = (CONFIG_NAME, IGNORE_NAME, *cards)
     plan = TrialPlan(
         tasks=tasks,
         repository=repository,
         brain=brain.root,
         cards=[name for name in names if os.path.isfile(os.path.join(brain.root, name))],
-        agent=find_task_command(agent),
+        agent=words,
         folder=folder,
         environment=own_environment(),
         arms=chosen,
@@ -154,6 +160,26 @@ def trial(
     if end:
         command = f"`lessons trial {shell_word(file)} … --resume`"
         raise InputError(f"{end}; {counted(len(results), 'run')} kept, continue with {command}")
+
+
+def _check_agent(agent: str, arms: Sequence[str]) -> None:
+    """Raise InputError if a named agent cannot go on after its turn, as an arm requires."""
+    row = AGENTS.get(agent.split(maxsplit=1)[0])
+    if AFTER_IGNORED in arms and row is not None and not row.goes_on_at:
+        able = ", ".join(name for name, other in AGENTS.items() if other.goes_on_at)
+        raise InputError(
+            f"--arms: {AFTER_IGNORED} needs an agent that can go on after its turn: {able}"
+        )
+
+
+def _check_lessons(tasks: Sequence[Task], cards: Sequence[str], arms: Sequence[str]) -> None:
+    """Raise InputError if an arm of one moment has a task without a card."""
+    moments = [arm for arm in arms if arm in MOMENTS]
+    for task in tasks:
+        if moments and task.lesson not in cards:
+            raise InputError(
+                f"task {task.name}: the arm {moments[0]} gives one card; name it as lesson"
+            )
 
 
 def _check_folder(folder: str, text: str, *, resume: bool) -> None:

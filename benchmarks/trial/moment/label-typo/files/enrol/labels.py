@@ -1,0 +1,8 @@
+"""Labels of the form."""
+
+LABELS = {
+    "name": "Name",
+    "adress": "Adress",
+    "birthday": "Birthday",
+    "course": "Course",
+}

@@ -1,0 +1,6 @@
+"""Settings and their defaults."""
+
+DEFAULTS = {
+    "folder": "measurements",
+    "timeout": 30,
+}
