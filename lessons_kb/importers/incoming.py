@@ -114,16 +114,27 @@ _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}(?:\s[^()]{0,200})?\)
 _EMPHASIS = re.compile(r"(\*\*|__|~~)(?=\S)(.{1,400}?)(?<=\S)\1", re.DOTALL)
 _LIGHT = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])")
 _LEAD = re.compile(r"(?:\*\*|__)(.{1,300}?)(?:\*\*|__)[ \t]*[:.\u2014\u2013-]*[ \t]*", re.DOTALL)
+_CODE = re.compile(r"`[^`\n]+`")
+_HOLD = "\0"
+_HELD = re.compile(rf"{_HOLD}(\d+){_HOLD}")
 _CLAUSE = re.compile(r" [\u2014\u2013-] |[:;] |, (?:so|because|which|but) ")
 _DECORATION = re.compile(r"^[^\w`\"'(\[<@#$./*_-]+")
 _SHORTEST_CLAUSE = 25
 
 
 def unmarked(text: str) -> str:
-    """Return a text on one line without links, bold and italics. The backticks of code remain."""
+    """Return a text on one line without links, bold and italics. Code keeps every character."""
+    spans: list[str] = []
+
+    def hold(code: re.Match[str]) -> str:
+        spans.append(code[0])
+        return f"{_HOLD}{len(spans) - 1}{_HOLD}"
+
+    text = _CODE.sub(hold, text.replace(_HOLD, ""))
     text = _LINK.sub(r"\1", text)
     text = _EMPHASIS.sub(r"\2", text)
-    return clean_line(_LIGHT.sub(r"\1", text))
+    text = _LIGHT.sub(r"\1", text)
+    return clean_line(_HELD.sub(lambda held: spans[int(held[1])], text))
 
 
 def split_lead(text: str) -> tuple[str, str]:
@@ -154,7 +165,8 @@ def shorten(text: str, limit: int = MAX_TITLE) -> str:
     line = _DECORATION.sub("", line) or line
     if len(line) <= limit:
         return line
-    clause_ends = [clause.start() for clause in _CLAUSE.finditer(line, 0, limit)]
+    ends = [clause.start() for clause in _CLAUSE.finditer(line, 0, limit)]
+    clause_ends = [end for end in ends if line.count("`", 0, end) % 2 == 0]
     if clause_ends and clause_ends[-1] >= _SHORTEST_CLAUSE:
         return line[: clause_ends[-1]].rstrip(" ,.;:")
     cut = line.rfind(" ", 0, limit - 1)

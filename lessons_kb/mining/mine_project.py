@@ -242,9 +242,6 @@ FEW_COMMITS = 20
 """The minimum number of commits in a history for scores that compare its commits."""
 
 
-_RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-
-
 _BATCH = 200
 """The number of commits after which progress is reported."""
 
@@ -315,12 +312,13 @@ def tell_past(directory: str) -> str:
         parts.append(counted(len(sessions), "session"))
     if commits:
         parts.append(counted(len(commits), "commit"))
-    parts += [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
-    pattern = os.path.join(glob.escape(directory), "docs", "solutions", "**", "*.md")
-    count = len(glob.glob(pattern, recursive=True, include_hidden=True))
-    if count:
-        parts.append(f"docs/solutions ({counted(count, 'file')})")
     return ", ".join(parts)
+
+
+def count_solutions(directory: str) -> int:
+    """Return the number of files of lessons in docs/solutions."""
+    pattern = os.path.join(glob.escape(directory), "docs", "solutions", "**", "*.md")
+    return len(glob.glob(pattern, recursive=True, include_hidden=True))
 
 
 def mine(

@@ -98,3 +98,10 @@ def test_the_last_year_that_python_can_count_is_allowed(lessons, monkeypatch, ye
         time, "localtime", lambda *_: time.struct_time((year, 1, 1, 0, 0, 0, 0, 1, 0))
     )
     assert lessons("--version").code == code
+
+
+def test_a_word_inside_a_cards_name_suggests_the_card(lessons, project, monkeypatch):
+    monkeypatch.chdir(project)
+    done = lessons("show", "allowlist")
+    assert done.code == 2
+    assert "did you mean lessons/telegram-allowlist.md?" in done.err

@@ -365,6 +365,18 @@ def test_the_real_command_in_a_pipe(brain):
     assert "ACTIVE LESSONS" in done.stdout
 
 
+def test_init_names_files_of_lessons_that_its_brain_does_not_contain(
+    lessons, tmp_path, monkeypatch
+):
+    card = "---\ntitle: A lock was never released\n---\n\n## Solution\n\n- Release it\n"
+    write(tmp_path, "shop/docs/solutions/lock.md", card)
+    git(tmp_path / "shop", "init", "-q")
+    monkeypatch.chdir(tmp_path / "shop")
+    made = lessons("init", "brain")
+    assert "found docs/solutions (1 file); `lessons import --all` makes cards of them" in made.err
+    assert "docs/solutions/lock.md" in lessons("import", "--all", "--dry-run").out
+
+
 def test_init_makes_only_what_a_project_with_cards_lacks(lessons, tmp_path, monkeypatch):
     top = tmp_path / "shop"
     write(top, "docs/solutions/db/README.md", "# About these\n")

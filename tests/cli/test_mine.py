@@ -413,7 +413,7 @@ def test_init_offers_to_look_at_the_past_on_a_terminal(terminal, project, write_
     ):
         (project / "lessons.toml").unlink()
         asked = terminal("init")
-        asked.wait("Found 3 sessions, 14 commits, AGENTS.md: look for lessons? [Y/n]:")
+        asked.wait("Found 3 sessions, 14 commits: look for lessons? [Y/n]:")
         asked.type(typed)
         seen = asked.end()
         assert (said in seen, unsaid in seen, asked.code) == (True, False, 0)

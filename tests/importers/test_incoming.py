@@ -23,6 +23,14 @@ def test_a_claim_gives_a_title_and_the_rest(plan, text, title, rest):
     assert (found.title, dict(found.sections).get("Mistake / Risk", "")) == (title, rest)
 
 
+def test_a_title_is_not_cut_inside_code(plan):
+    code = "`fix(ui): adjust the spacing of the settings page on small screens and of the menu`"
+    (found,) = plan(
+        "review", "r.md", f"## YAGNI\n\n- Write each commit as {code}, please\n"
+    ).lessons
+    assert not found.title.endswith("fix(ui)")
+
+
 def test_a_title_is_short_and_words_are_whole(plan):
     (found,) = plan("review", "r.md", f"## YAGNI\n\n- {'word ' * 40}\n").lessons
     assert found.title.endswith("word…")
@@ -35,6 +43,7 @@ def test_a_title_is_short_and_words_are_whole(plan):
     ("fix", "```\ncode", "```\ncode\n```"),
     ("rules", ["Do **it**", "Do it", "two\nlines", ""], "- [ ] Do it\n- [ ] two\n- [ ] lines"),
     ("title", "**a** __b__ ~~c~~ `**kwargs`\n2 * 3 * 4", "a b c `**kwargs` 2 * 3 * 4"),
+    ("title", "**Keep `a/*.ts`** and `b/*.ts`, `x:*`", "Keep `a/*.ts` and `b/*.ts`, `x:*`"),
 ])  # fmt: skip
 def test_markup_cannot_open_a_section_nor_an_item_and_code_stays(plan, key, told, kept):
     (found,) = plan("jsonl", "x.jsonl", json.dumps({"title": "a", key: told})).lessons

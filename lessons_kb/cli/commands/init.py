@@ -17,7 +17,7 @@ from lessons_kb.cli.connected import list_connected
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.errors import InputError
-from lessons_kb.mining.mine_project import tell_past
+from lessons_kb.mining.mine_project import count_solutions, tell_past
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.locations import CONFIG_NAME, user_brain
 from lessons_kb.store.trust import is_trusted
@@ -64,7 +64,7 @@ def init(
     if others and not read_settings(root)[0].notes:
         files = counted(others, "other Markdown file")
         say(f"{files} found and left out; `notes = true` in {CONFIG_NAME} makes them searchable")
-    if not user and _offer_mining(root):
+    if not user and _offer_mining(root, has_cards=bool(existing)):
         return
     nearest = next(iter(look(os.curdir).trusted), "") == root
     option = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
@@ -74,13 +74,18 @@ def init(
     say(f"next: {'; '.join(steps) or '`lessons` shows the state'}")
 
 
-def _offer_mining(root: str) -> bool:
+def _offer_mining(root: str, *, has_cards: bool) -> bool:
     """Offer to search the history of the project for lessons, or print a hint without a terminal.
 
-    Returns whether the user accepted.
+    Files of lessons that are no cards of the brain yet are named first. Returns whether the user
+    accepted.
     """
     with contextlib.closing(Brains.open(root)) as brains:
         past = tell_past(brains.directory)
+        solutions = 0 if has_cards else count_solutions(brains.directory)
+        if solutions:
+            files = counted(solutions, "file")
+            say(f"found docs/solutions ({files}); `lessons import --all` makes cards of them")
         if past and not is_interactive():
             say(f"found {past}; `lessons mine` looks for lessons there")
         elif past and typer.confirm(f"Found {past}: look for lessons?", default=True):
