@@ -9,6 +9,8 @@ from lessons_kb.mining.commit_facts import CommitFacts
 
 _BODY = re.compile(r"\bthis reverts commit ([0-9a-f]{7,40})\b", re.IGNORECASE)
 _SUBJECT = re.compile(r'revert "(.+)"(?: \(#\d+\))?', re.IGNORECASE)
+_NUMBER = re.compile(r" \(#\d+\)\Z")
+"""Matches the number of a pull request, which a merge adds to the subject of its commit."""
 
 
 def find_targets(history: Sequence[CommitFacts]) -> dict[str, str]:
@@ -26,10 +28,10 @@ def find_targets(history: Sequence[CommitFacts]) -> dict[str, str]:
         if named:
             target = next((name for name in earlier if name.startswith(named[1].lower())), "")
         if not target and quoted:
-            target = ids_by_subject.get(quoted[1], "")
+            target = ids_by_subject.get(_NUMBER.sub("", quoted[1]), "")
         if target:
             targets[facts.id] = target
-        ids_by_subject[facts.subject] = facts.id
+        ids_by_subject[_NUMBER.sub("", facts.subject)] = facts.id
         earlier.append(facts.id)
     return targets
 

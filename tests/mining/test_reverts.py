@@ -50,3 +50,13 @@ def test_two_fixes_of_one_mistake_still_count_twice():
     other = make_commit("b", 3, FIX.replace("10", "11"), patch("src/pay.py", ["a = 1"], ["b = 2"]))
     (found,) = find(fix("a", 1), other).values()
     assert (found.occurrences, "2 commits alike" in found.reasons) == (2, True)
+
+
+def test_a_revert_of_a_merge_names_the_fix_by_the_subject_of_its_pull_request():
+    plain = make_commit(
+        "a", 1, f"{FIX.removesuffix(' (#10)')}\n\n{BODY}", patch("src/pay.py", *CHARGE)
+    )
+    message = f'Revert "{FIX}"\n\nThis reverts commit {"d" * 40}, reversing\nchanges made to eeee.'
+    found = find(plain, revert("b", 2, message))
+    assert found["a"].reasons[0] == "reverted by bbbbbbbb"
+    assert found["a"].occurrences == 1
