@@ -67,7 +67,7 @@ def test_a_wheel_alone_is_enough(tmp_path):
     read = {
         p.as_posix()
         for p in templates
-        if p.parts[1] not in ("ci", "plugins", "vscode") and p.name != "lessons.1"
+        if p.parts[1] not in ("ci", "claude-code", "plugins", "vscode") and p.name != "lessons.1"
     }
     assert {name.removeprefix("lessons_kb/") for name in held if "/templates/" in name} == read
     assert not [name for name in held if name.startswith(("tests", "benchmarks"))]

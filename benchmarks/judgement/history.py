@@ -240,7 +240,7 @@ def play(
         mock.patch("lessons_kb.ledger.given.time", module),
         mock.patch("lessons_kb.ledger.withheld.time", module),
         mock.patch(
-            "lessons_kb.ledger.withheld.withhold_key", return_value=Random(seed).randbytes(32)
+            "lessons_kb.store.secrets.withhold_key", return_value=Random(seed).randbytes(32)
         ),
     ):
         day = dt.datetime.fromtimestamp(clock.at).date().isoformat()

@@ -193,10 +193,6 @@ def remove_alias(name: str, brain: Brain) -> str:
     return rest if alias == brain.alias and rest else name
 
 
-_MAX_NAMED = 3
-"""The maximum number of cards that an error suggests."""
-
-
 def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]:
     """Return the ids that ``name`` fits best: as an id or as a slug.
 
@@ -235,8 +231,7 @@ def _not_found(name: str, ids: Sequence[str]) -> str:
     names |= {_slug(card_id).casefold(): card_id for card_id in reversed(ids)}
     with_name = [card_id for slug, card_id in names.items() if name.casefold() in slug]
     if with_name:
-        near = list(dict.fromkeys(with_name))[:_MAX_NAMED]
-        return f"no card named {name!r}; did you mean {' or '.join(near)}?"
+        return f"no card named {name!r}; did you mean {with_name[0]}?"
     similar = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
     if similar:
         return f"no card named {name!r}; did you mean {names[similar[0]]}?"

@@ -70,9 +70,7 @@ def main() -> None:
             say=speaker.say,
         )
     except BaseException as error:  # our errors must not stop an agent
-        from lessons_kb.service.hook_event import log_failure
-
-        log_failure(agent, "input", error)
+        _log_error(agent, error)
         is_strict = STRICT_VARIABLE.decode() in os.environ
         output = speaker.silence
         line = UNASKED_LINE if is_strict else ""
@@ -82,6 +80,16 @@ def main() -> None:
         os.close(file)
     _start_daemon(received)
     os._exit(0)
+
+
+def _log_error(agent: str, error: BaseException) -> None:
+    """Log an error, unless the log cannot be written or the package cannot be imported."""
+    try:
+        from lessons_kb.service.hook_event import log_failure
+
+        log_failure(agent, "input", error)
+    except Exception:  # noqa: S110 (the agent still needs a valid answer)
+        pass
 
 
 class _Client:

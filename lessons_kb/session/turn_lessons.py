@@ -22,6 +22,7 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.model import RULE, SERVED, Card, Hit, Preflight, Query
+from lessons_kb.on_demand import PACK_LESSONS, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
@@ -149,6 +150,7 @@ class LessonLimits:
 
 def read_limits(brains: Brains) -> LessonLimits:
     """Return the limits in the settings of the brains, and open their journals."""
+    load(PACK_LESSONS)  # an import reads files
     after = {}
     for brain in brains.members:
         _ = brain.hook_journal  # opens it

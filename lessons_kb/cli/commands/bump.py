@@ -33,8 +33,7 @@ def bump(
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
     for card in cards:
         if card.template:
-            fix = f"`lessons edit {shell_word(card.id)}` opens it"
-            say(f"{clean_line(card.id)} is still the template, so no agent gets it; {fix}")
+            say(f"{clean_line(card.id)} is still the template, so no agent gets it; fill it in")
         if card.status != "active":
             fix = f"`lessons restore {shell_word(card.id)}` makes it active"
             say(f"{clean_line(card.id)} is {card.status}, so no agent gets it; {fix}")
