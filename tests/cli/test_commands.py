@@ -124,7 +124,7 @@ def test_bump_says_that_a_template_reaches_no_agent(lessons, brain):
     path = lessons("create", "The cache outlives its user").out.strip()
     bumped = lessons("bump", path)
     assert bumped.out == f"{path} seen 2×\n"
-    assert f"{path} is still the template, so no agent gets it; `lessons edit" in bumped.err
+    assert f"{path} is still the template, so no agent gets it; fill it in" in bumped.err
 
 
 @pytest.mark.slow
