@@ -52,22 +52,16 @@ class Build:
 
     def run_python(self, *words: str) -> str:
         """Run its interpreter in the project and return what it prints."""
-        done = subprocess.run(
-            [self.python, "-I", *words],
-            cwd=self.project,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
+        return self._start([self.python, "-I", *words])
 
     def fire(self, event: dict[str, Any]) -> str:
         """Fire one event of Claude Code and return what is printed."""
+        return self._start([str(self.launcher), "claude-code"], json.dumps(event))
+
+    def _start(self, command: list[str], text: str = "") -> str:
         done = subprocess.run(
-            [str(self.launcher), "claude-code"],
-            input=json.dumps(event),
+            command,
+            input=text,
             cwd=self.project,
             env=self.environment,
             capture_output=True,

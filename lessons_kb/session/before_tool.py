@@ -677,7 +677,10 @@ def _is_stale(brain: Brain, card: Card) -> bool:
         stamp = signature(os.stat(os.path.join(brain.root, *card.id.split("/"))))
     except OSError:
         return True
-    manifest = brain.state.manifest if brain.state else stamp
+    if brain.state is None:
+        return False
+    manifest = brain.state.manifest
+    # The last line has no line break. A copy with one would take long in a large brain.
     return f"{stamp}\n" not in manifest and not manifest.endswith(stamp)
 
 
