@@ -29,7 +29,7 @@ from lessons_kb.store.handles import HandledCard, get_brain_name, give_handles
 from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_brain
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
-from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
+from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 from lessons_kb.values import frozen
 
 SMALL_BRAIN = 100
@@ -125,6 +125,15 @@ class _Listed(NamedTuple):
     """Whether a brain has more than SMALL_BRAIN cards. Then not all titles are listed."""
 
 
+class _Line(NamedTuple):
+    """A line of the list."""
+
+    handle: str
+    """The handle of the card, or "" if there is none."""
+    place: str
+    title: str
+
+
 class _TitleFile(NamedTuple):
     """The file that maps handles to cards, and lists the titles of a large brain."""
 
@@ -143,11 +152,11 @@ def build_titles(
     access: Access,
     *,
     most: int,
-    counter: TokenCounter = estimate_tokens,
+    max_bytes: int = sys.maxsize,
 ) -> str:
     """Return the titles of the cards that an agent can open, or "" if there are none.
 
-    The text has at most ``most`` tokens, counted by ``counter``, and at most as many as the
+    The text has at most ``most`` tokens and ``max_bytes`` bytes, and at most as many tokens as the
     settings allow. A brain of up to SMALL_BRAIN cards is listed completely. For a larger brain, the
     text points to a file with all titles. The last commit is read, without a refresh.
 
@@ -156,7 +165,7 @@ def build_titles(
     the handles and, if needed, all titles. Cards of a brain that the agent cannot read are copied
     to that folder. A handle or file that cannot be written is left out.
     """
-    return _build(brains, access, most=most, counter=counter)[0]
+    return _build(brains, access, most=most, max_bytes=max_bytes)[0]
 
 
 def find_listed(brains: Brains, access: Access) -> list[str]:
@@ -165,13 +174,14 @@ def find_listed(brains: Brains, access: Access) -> list[str]:
     places = [card.place for card in listed.cards]
     if text and len(places) < listed.total:
         budget = brains.members[0].settings.hooks.catalogue_file_tokens
-        cards, total = _find_titles(brains, access, budget // _FILE_LINE)
+        counts = _count_titles(brains)
+        cards, total = _find_titles(brains, access, budget // _FILE_LINE, counts=counts)
         places += _list_all(cards, total, budget)[1]
     return list(dict.fromkeys(places))
 
 
 def _build(
-    brains: Brains, access: Access, *, most: int, counter: TokenCounter = estimate_tokens
+    brains: Brains, access: Access, *, most: int, max_bytes: int = sys.maxsize
 ) -> tuple[str, _Listed]:
     """Return the text of the titles, and the cards that it lists."""
     settings = brains.members[0].settings
@@ -180,17 +190,21 @@ def _build(
         budget = min(budget, window // SMALL_MODEL_PART)
     if budget <= 0:
         return "", _Listed([], 0, is_large=False)
-    listed = _choose(brains, access, most=budget // _USUAL_LINE)
+    counts = _count_titles(brains)
+    listed = _choose(brains, access, most=budget // _USUAL_LINE, counts=counts)
     if not listed.cards:
         return "", listed
     if not listed.is_large:
         budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
     handles = give_handles([card.handled for card in listed.cards])
-    file = _write_file(brains, access, listed, handles, with_titles=listed.is_large)
-    text, count = _fit(listed, handles, file, budget, counter)
+    lines = tuple(
+        _Line(handles.get(card.handled, ""), card.place, card.title) for card in listed.cards
+    )
+    file = _write_file(brains, access, listed, handles, counts=counts, with_titles=listed.is_large)
+    text, count = _fit(lines, listed.total, file, budget, max_bytes)
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
-        file = _write_file(brains, access, listed, handles, with_titles=True)
-        text, count = _fit(listed, handles, file, budget, counter)
+        file = _write_file(brains, access, listed, handles, counts=counts, with_titles=True)
+        text, count = _fit(lines, listed.total, file, budget, max_bytes)
     return text, listed._replace(cards=listed.cards[:count])
 
 
@@ -200,24 +214,31 @@ def find_handle(brain: Brain, card: str) -> str:
     return give_handles([handled]).get(handled, "")
 
 
-def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
+def _count_titles(brains: Brains) -> dict[Brain, int]:
+    """Return the number of cards of each brain that may be given in this project today."""
+    today = time.strftime("%Y-%m-%d")
+
+    def count(brain: Brain) -> int:
+        return brain.catalogue.count_titles(brains.project, today=today)
+
+    return {brain: brain.read(count) for brain in brains.members}
+
+
+def _choose(brains: Brains, access: Access, *, most: int, counts: Mapping[Brain, int]) -> _Listed:
     """Return the titles to list, with the best first. These are all titles of small brains and
     ``most`` titles of large brains.
 
     Titles of a large brain that concern the files at hand come before the most used titles.
     """
-    today = time.strftime("%Y-%m-%d")
-    counts = {
-        brain: brain.read(lambda opened: opened.catalogue.count_titles(brains.project, today=today))
-        for brain in brains.members
-    }
     is_large = any(count > SMALL_BRAIN for count in counts.values())
     if not is_large:
-        cards, total = _find_titles(brains, access, SMALL_BRAIN)
+        cards, total = _find_titles(brains, access, SMALL_BRAIN, counts=counts)
         return _Listed(cards, total, is_large)
     find_cards_at_hand = load(CARDS_AT_HAND).find_cards_at_hand
     at_hand = find_cards_at_hand(brains, access.directory, most=most // _PART_AT_HAND)
-    cards, total = _find_titles(brains, access, max(most, SMALL_BRAIN), at_hand=at_hand)
+    cards, total = _find_titles(
+        brains, access, max(most, SMALL_BRAIN), counts=counts, at_hand=at_hand
+    )
     nearness = {card: place for place, card in enumerate(at_hand)}
 
     def get_place(card: ListedCard) -> tuple[bool, int]:
@@ -235,6 +256,7 @@ def _find_titles(
     access: Access,
     most: int,
     *,
+    counts: Mapping[Brain, int],
     at_hand: Collection[tuple[Brain, str]] = (),
 ) -> tuple[list[ListedCard], int]:
     """Return ``most`` cards of each brain and those ``at_hand``, and the total number of cards.
@@ -256,8 +278,8 @@ def _find_titles(
         injected = brain.hook_journal.injections.latest(most=limit)
         name = get_brain_name(brain.root)
         wanted = {*injected, *(card for owner, card in at_hand if owner is brain)}
-        titles, count = _read_titles(brain, brains.project, limit, wanted, access.session)
-        total += count
+        titles, left_out = _read_titles(brain, brains.project, limit, wanted, access.session)
+        total += counts[brain] - left_out
         for title in titles:
             place = _name_place(brains, brain, title.path, folder, access)
             if place and place not in cards:
@@ -277,51 +299,48 @@ def _name_place(brains: Brains, brain: Brain, card: str, folder: str | None, acc
     return f"{folder}/{card}" if folder else card
 
 
+@lru_cache(maxsize=8)
 def _fit(
-    listed: _Listed,
-    handles: Mapping[HandledCard, str],
-    file: _TitleFile,
-    budget: int,
-    counter: TokenCounter,
+    lines: tuple[_Line, ...], total: int, file: _TitleFile, budget: int, max_bytes: int
 ) -> tuple[str, int]:
     """Return the text of as many titles as fit, each as long as possible, and the number of
     titles.
+
+    The daemon keeps the result, because most sessions of a project start with the same titles.
     """
-    named = [(handles.get(card.handled, ""), card) for card in listed.cards]
 
     def write(count: int, longest: int) -> str:
-        return _write_text(named[:count], listed.total, file, longest)
+        return _write_text(lines[:count], total, file, longest)
 
     def is_too_long(count: int, longest: int) -> bool:
-        return counter(write(count, longest)) > budget
+        text = write(count, longest)
+        return estimate_tokens(text) > budget or count_bytes(text) > max_bytes
 
-    if is_too_long(len(named), _SHORTEST_LINE):
+    if is_too_long(len(lines), _SHORTEST_LINE):
         has_too_many = partial(is_too_long, longest=_SHORTEST_LINE)
-        count = bisect_left(range(1, len(named) + 1), True, key=has_too_many)
+        count = bisect_left(range(1, len(lines) + 1), True, key=has_too_many)
         return (write(count, _SHORTEST_LINE), count) if count else ("", 0)
     lengths = range(_SHORTEST_LINE + 1, _LONGEST_LINE + 1)
-    longer = bisect_left(lengths, True, key=partial(is_too_long, len(named)))
-    return write(len(named), _SHORTEST_LINE + longer), len(named)
+    longer = bisect_left(lengths, True, key=partial(is_too_long, len(lines)))
+    return write(len(lines), _SHORTEST_LINE + longer), len(lines)
 
 
-def _write_text(
-    named: Sequence[tuple[str, ListedCard]], total: int, file: _TitleFile, longest: int
-) -> str:
+def _write_text(lines: Sequence[_Line], total: int, file: _TitleFile, longest: int) -> str:
     """Return the text of some titles. Each line is cut at ``longest`` tokens."""
     what, chosen, read = _ALL, "", ""
-    if len(named) < total:
-        what = _SOME.format(shown=len(named), total=total)
+    if len(lines) < total:
+        what = _SOME.format(shown=len(lines), total=total)
         chosen = _CHOSEN
         if file.has_titles:
             count = "all" if file.has_all else "many more"
             read = _READ.format(file=show_path(file.path), count=count)
-    first = next((handle for handle, _one in named if handle), "")
+    first = next((line.handle for line in lines if line.handle), "")
     how = _SHOW.format(handle=first) if first else _BY_FILE
     if first and file.path:
         how += _OR_FILE.format(file="it" if read else show_path(file.path))
     head = _HEAD.format(what=what, chosen=chosen, read=read, how=how)
-    lines = [_format_line(handle or card.place, card.title, longest) for handle, card in named]
-    return "\n".join((TITLES_OPEN, head, *lines, TITLES_CLOSE))
+    titles = [_format_line(line.handle or line.place, line.title, longest) for line in lines]
+    return "\n".join((TITLES_OPEN, head, *titles, TITLES_CLOSE))
 
 
 @lru_cache(maxsize=4096)
@@ -355,6 +374,7 @@ def _write_file(
     listed: _Listed,
     handles: Mapping[HandledCard, str],
     *,
+    counts: Mapping[Brain, int],
     with_titles: bool,
 ) -> _TitleFile:
     """Write the file of handles, with all titles if ``with_titles``. Return a description of the
@@ -388,17 +408,19 @@ def _write_file(
             lines = [_FILE_OF_HANDLES] if files else []
             lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
             if budget:
-                cards, total = _find_titles(brains, access, budget // _FILE_LINE)
+                most = budget // _FILE_LINE
+                cards, total = _find_titles(brains, access, most, counts=counts)
                 lines += _list_all(cards, total, budget)[0].split("\n")
             write_export(path, lines)
             _remove_old_files(cache)
-        has_all = bool(budget) and _lists_all(path)
+        has_all = bool(budget) and _lists_all(path, os.stat(path).st_mtime_ns)
     except (OSError, StorageError, InputError):
         return _NO_FILE
     return _TitleFile(f"{access.find(cache)}/{name}", has_titles=bool(budget), has_all=has_all)
 
 
-def _lists_all(path: str) -> bool:
+@lru_cache(maxsize=8)
+def _lists_all(path: str, _modified: int) -> bool:
     """Return whether a file lists the titles of all cards. Raises StorageError."""
     text = read_head(path, _MAX_BYTES).decode(errors="replace")
     return any(line.startswith(_FILE_OF_ALL) for line in text.split("\n"))
@@ -530,22 +552,21 @@ def _is_setup_card(root: str, title: Title) -> bool:
 def _read_titles(
     brain: Brain, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
-    """Return the most used titles that may be given, and their total number."""
+    """Return the most used titles that may be given, and the number of cards that may not."""
     today = time.strftime("%Y-%m-%d")
 
     def search(opened: Brain) -> tuple[list[Title], int]:
         titles = opened.catalogue.titles(project, limit=most, today=today, paths=injected)
-        count = opened.catalogue.count_titles(project, today=today)
         numbers = [number for number in opened.successors() if opened.find_successor(number)]
         superseded = opened.cards(numbers)
         hidden = {card.id for card in superseded.values() if card.is_injectable}
         # The card of `lessons setup` is not about any earlier work.
         hidden.update(title.path for title in titles if _is_setup_card(brain.root, title))
-        return [title for title in titles if title.path not in hidden], count - len(hidden)
+        return [title for title in titles if title.path not in hidden], len(hidden)
 
-    titles, count = brain.read(search)
+    titles, hidden_cards = brain.read(search)
     if not (brain.settings.effect.withhold_harmful or session):
-        return titles, count
+        return titles, hidden_cards
     cards = find_cards(brain, {title.path for title in titles})
     withheld = {*find_harmful(brain, cards), *find_withheld(brain, cards, session)}
-    return [title for title in titles if title.path not in withheld], count - len(withheld)
+    return [title for title in titles if title.path not in withheld], hidden_cards + len(withheld)

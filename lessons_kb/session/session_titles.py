@@ -29,6 +29,6 @@ def find_titles(hook: Hook, brains: Brains | None = None) -> str:
     try:
         if brains is None:
             brains, _warning = refresh_in_hook(hook.brains)
-        return build_titles(brains, access, most=can.tokens, counter=can.count_tokens)
+        return build_titles(brains, access, most=can.tokens, max_bytes=can.max_bytes)
     except (ConfigError, StorageError):  # the answer to a prompt reports it
         return ""

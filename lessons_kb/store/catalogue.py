@@ -24,7 +24,7 @@ from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import field, frozen, list_fields, replace
 
-FORMAT = 23
+FORMAT = 24
 """Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
 PROJECT_MARK = "project"
 """The key of the mark with the signature of the project when it was last examined."""
@@ -47,7 +47,7 @@ CREATE TABLE titles (
   occurrences INTEGER NOT NULL, seen TEXT NOT NULL, stale_after TEXT NOT NULL
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
-CREATE INDEX titles_by_project ON titles (project);
+CREATE INDEX titles_by_project ON titles (project, stale_after);
 CREATE TABLE successions (
   number INTEGER NOT NULL, is_successor INTEGER NOT NULL, other TEXT NOT NULL,
   PRIMARY KEY (number, is_successor, other)
@@ -500,9 +500,12 @@ class Catalogue:
 
     def count_titles(self, project: str | None, *, today: str) -> int:
         """Return the number of cards that may be given in a project on a day."""
-        sql = f"SELECT count(*) FROM titles WHERE project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
-        row = self._db.execute(sql, {"project": project or "", "today": today}).fetchone()
-        return int(row[0])
+        # SQLite counts all entries of an index faster than those that meet a condition.
+        every = "SELECT count(*) FROM titles WHERE project IN ('', :project)"
+        stale = f"{every} AND stale_after > '' AND stale_after <= :today"
+        values = {"project": project or "", "today": today}
+        ((total, left_out),) = self._db.execute(f"SELECT ({every}), ({stale})", values)
+        return int(total) - int(left_out)
 
     def titles(
         self, project: str | None, *, limit: int, today: str, paths: Collection[str] = ()
