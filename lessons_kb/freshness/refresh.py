@@ -41,7 +41,7 @@ from lessons_kb.store.file_history import HISTORY_NAME, FileHistory, FileVersion
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.repositories import find_below, git_top, read_manifest, sign_project
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.text.patterns import compile_globs, get_hints, match_globs
 from lessons_kb.values import replace
 
 _RIVALS_MARK = "rivals"
@@ -406,6 +406,7 @@ def _drop_present(top: str, absent: Mapping[str, Sequence[str]]) -> dict[str, li
     if not absent:
         return {}
     work_tree = frozenset(list_files(top))
+    listing = "\n".join(work_tree)
     names = [name for globs in absent.values() for name in globs]
     ignored = find_ignored(top, [path for name in names for path in _list_examples(name)])
     unmatched: dict[str, list[str]] = {}
@@ -413,7 +414,7 @@ def _drop_present(top: str, absent: Mapping[str, Sequence[str]]) -> dict[str, li
         for name in globs:
             examples = _list_examples(name)
             is_unlisted = not ignored.isdisjoint(examples) or _is_below_any(examples[0], work_tree)
-            if not is_unlisted and not _matches_any(name, work_tree):
+            if not is_unlisted and not _matches_any(name, work_tree, listing):
                 unmatched.setdefault(card_id, []).append(name)
     return unmatched
 
@@ -431,11 +432,15 @@ def _is_below_any(path: str, entries: Container[str]) -> bool:
     return any("/".join(parts[:end]) in entries for end in range(1, len(parts)))
 
 
-def _matches_any(glob: str, files: Iterable[str]) -> bool:
+def _matches_any(glob: str, files: Iterable[str], listing: str) -> bool:
+    """Return whether a glob matches any of the files, which are the lines of ``listing``."""
     try:
         compiled = compile_globs([glob])
     except InputError:  # `lint` reports it
         return True
+    # Most globs that match nothing name a folder or file that is in no path.
+    if not any(hint in listing for hint in get_hints(compiled)):
+        return False
     return any(match_globs(compiled, file) for file in files)
 
 
