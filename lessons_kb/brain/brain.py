@@ -90,6 +90,13 @@ class Brain(SearchIndex):
         """Maps the path of an edited file to its last reading."""
 
     @cached_property
+    def state_name(self) -> str:
+        """The name of the brain's state folder, which tells its cards apart from those of other
+        brains.
+        """
+        return os.path.basename(state_dir(self.root, create=False))
+
+    @cached_property
     def journal(self) -> Journal:
         """The open journal. Raises StorageError if it cannot be opened."""
         return Journal(os.path.join(state_dir(self.root), JOURNAL_NAME))

@@ -15,7 +15,7 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError, StorageEr
 from lessons_kb.model import NOTE, SERVED, Card
 from lessons_kb.on_demand import TRASH, load
 from lessons_kb.store import files as disk
-from lessons_kb.store.handles import find_handled, get_brain_name
+from lessons_kb.store.handles import find_handled
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
@@ -93,7 +93,7 @@ class CardLookup:
         handled = find_handled(name)
         for brain in self._brains.members:
             wanted = remove_alias(name, brain)
-            if handled is not None and handled.brain == get_brain_name(brain.root):
+            if handled is not None and handled.brain == brain.state_name:
                 wanted = handled.card
             # First the usual case, which does not require reading twelve thousand cards. Then the
             # target of a link, if that file was scanned.

@@ -25,7 +25,7 @@ from lessons_kb.on_demand import CARDS_AT_HAND, FIND_FILES, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
 from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
-from lessons_kb.store.handles import HandledCard, get_brain_name, give_handles
+from lessons_kb.store.handles import HandledCard, give_handles
 from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_brain
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
@@ -210,7 +210,7 @@ def _build(
 
 def find_handle(brain: Brain, card: str) -> str:
     """Return the handle of a card, or "" if no handle can be recorded."""
-    handled = HandledCard(get_brain_name(brain.root), card)
+    handled = HandledCard(brain.state_name, card)
     return give_handles([handled]).get(handled, "")
 
 
@@ -276,7 +276,7 @@ def _find_titles(
             limit = _MOST_COPIES
             _prune_copies(os.path.join(cache, _name_copies(brain)), brain.root)
         injected = brain.hook_journal.injections.latest(most=limit)
-        name = get_brain_name(brain.root)
+        name = brain.state_name
         wanted = {*injected, *(card for owner, card in at_hand if owner is brain)}
         titles, left_out = _read_titles(brain, brains.project, limit, wanted, access.session)
         total += counts[brain] - left_out

@@ -220,14 +220,15 @@ class _Block:
         shown: list[str] = []
         remaining: list[Hit] = []
         for hit in self.withheld:
-            place = ""
-            if len(shown) < MAX_OFFERS and is_possible(hit, offers):
-                place = safe_line(offers.place(hit))
-            if not place:
+            if len(shown) >= MAX_OFFERS or not is_possible(hit, offers):
                 remaining.append(hit)
                 continue
             if reason := offers.why_not_now(hit):
                 remaining.append(replace(hit, reason=reason))
+                continue
+            place = safe_line(offers.place(hit))
+            if not place:
+                remaining.append(hit)
                 continue
             lines = [*shown, format_offer(hit, place, titled=offers.titled)]
             text = format_offers(lines, titled=offers.titled, beside_lessons=bool(self.lessons))

@@ -17,7 +17,7 @@ from lessons_kb.ledger.session_memory import GivenCard, SessionMemory, lend_memo
 from lessons_kb.ledger.withheld import is_withheld
 from lessons_kb.model import DONE, OPENED, Card, Event
 from lessons_kb.on_demand import TITLES, load
-from lessons_kb.store.handles import find_handled, get_brain_name
+from lessons_kb.store.handles import find_handled
 from lessons_kb.store.scan import SUFFIXES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
         ids = _find_files(brain, files)
         card_paths = brain.read(lambda index: index.catalogue.numbers()) if names else ()
         ids |= {path for path in card_paths if not names.isdisjoint(_names_of(path))}
-        brain_name = get_brain_name(brain.root)
+        brain_name = brain.state_name
         ids |= {card.card for card in handled if card.brain == brain_name}
         opened += [(brain, card) for card in find_cards(brain, ids)]
     return opened

@@ -18,7 +18,6 @@ from lessons_kb.store.files import open_regular, read_regular, storage_errors
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.locks import take_lock
 from lessons_kb.store.private_files import make_private
-from lessons_kb.store.state_folder import state_dir
 from lessons_kb.values import field, frozen
 
 _NAME = "handles.jsonl"
@@ -43,11 +42,6 @@ class _Handles:
 
     numbers: Mapping[HandledCard, int] = field(default_factory=dict)
     cards: Mapping[int, HandledCard] = field(default_factory=dict)
-
-
-def get_brain_name(root: str) -> str:
-    """Return the name of the brain at ``root`` in the file of handles."""
-    return os.path.basename(state_dir(root, create=False))
 
 
 def find_handled(name: str) -> HandledCard | None:
