@@ -242,6 +242,8 @@ def read_named_folder(said: str, project: Project) -> Reading:
 def read_situation(said: str, situation: Situation, project: Project) -> Reading:
     """Return the condition that the files or commands of a situation show."""
     globs = [glob for glob in situation.globs if project.match(glob)]
+    if _count(situation.beside, project) > _count(globs, project):
+        return Reading(why=UNCONDITIONAL)
     if not (globs or situation.pattern):
         return Reading(why=GONE)
     condition = Condition(
@@ -253,6 +255,10 @@ def read_situation(said: str, situation: Situation, project: Project) -> Reading
         is_final=situation.is_final,
     )
     return Reading(condition)
+
+
+def _count(globs: Sequence[str], project: Project) -> int:
+    return len({path for glob in globs for path in project.match(glob)})
 
 
 def make_path(said: str, globs: Sequence[str], project: Project) -> Reading:
