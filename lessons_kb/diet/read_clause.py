@@ -24,6 +24,7 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _PROGRAM = re.compile(
     r"\b(?:using|running|invoking)\s+(?:the\s+)?"
     r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",

@@ -24,6 +24,7 @@ from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_clause import (
     ANY_TASK,
     CODE,
+    SENTENCE_END,
     UNCONDITIONAL,
     Reading,
     is_lock,
@@ -62,7 +63,6 @@ _TOPIC = re.compile(
 _LINK = re.compile(r"\A(?:\*\*)?\[[^\]\n]+\]\([^)\n]*\)")
 """Matches a rule that begins with a link, which an agent looks up."""
 _CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL|NO)\b")
-_SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
     r"\A(?:(?:please|also|note:?|important:?)\s+)?"
     r"(?P<said>(?:when(?:ever)?|if|before|after|while|during|for|in|on|inside|under|within|once|"
@@ -255,7 +255,7 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         return None, UNCONDITIONAL
     is_list = bool(_NEXT_ITEM.search(text))
     words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
-    sentences = [] if is_list else _SENTENCE_END.split(words)
+    sentences = [] if is_list else SENTENCE_END.split(words)
     readings = [*_read_rule(text, sentences, rule, project)]
     found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]

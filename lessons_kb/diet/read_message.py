@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lessons_kb.diet.condition import Condition, join_conditions
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.read_clause import CODE, read_situation, unmarked
+from lessons_kb.diet.read_clause import CODE, SENTENCE_END, read_situation, unmarked
 from lessons_kb.diet.situations import (
     Situation,
     find_by_command,
@@ -43,7 +43,7 @@ _GENERAL = re.compile(
 )
 """Matches a heading that names nothing, so that the heading above it counts."""
 _DEMAND_ON_PART = re.compile(
-    r"\b(?:titles?|subjects?|bod(?:y|ies)|messages?|descriptions?|summar(?:y|ies)|scopes?|"
+    r"\b(?:titles?|subjects?|bod(?:y|ies)|messages?|descriptions?|summar(?:y|ies)|"
     r"prefix\w*|conventional|imperative|(?:present|past)\s+tense|lower-?case|capitali[sz]e|"
     r"characters|emojis?|footers?|trailers?|co-author\w*|sign(?:ed)?-?off|templates?|"
     r"screenshots?|screen\s+recordings?|labels?|drafts?)\b|"
@@ -108,7 +108,8 @@ def _is_about(above: _Above, text: str, project: Project) -> bool:
     if above.is_text:
         return True
     is_only_about_names = above.situations == (get_situation("branches"),)
-    return not is_only_about_names and bool(_DEMAND_ON_PART.search(text))
+    first = SENTENCE_END.split(text)[0]
+    return not is_only_about_names and bool(_DEMAND_ON_PART.search(first))
 
 
 def _names_another(text: str, name: str, above: _Above) -> bool:
