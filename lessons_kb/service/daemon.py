@@ -223,7 +223,7 @@ class _Daemon:
         """Answer a hook's client, or close the connection if the client must answer by itself."""
         answer = self._read_and_answer(connection)
         if answer is not None:
-            connection.sendall(hook_client.pack(*answer, b"whole"))
+            connection.sendall(hook_client.pack(*answer, hook_client.WHOLE))
 
     def _read_and_answer(self, connection: socket.socket) -> list[bytes] | None:
         """Return the output of the client, or None if the client must answer by itself."""
