@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
 from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import (
     cut_cells,
@@ -29,7 +28,7 @@ from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.mine_project import MiningResult
 from lessons_kb.model import Card
-from lessons_kb.on_demand import MINE_MEMORIES, load
+from lessons_kb.on_demand import COMPLETE_DRAFTS, MINE_MEMORIES, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import is_brain
 from lessons_kb.text.sanitize import clean_line, counted
@@ -139,7 +138,7 @@ def mine(
             raise InputError("--memories reads this project's memories alone; leave the rest out")
         new_drafts = load(MINE_MEMORIES).mine_memories(brains, draft, limit or SHOWN)
         if with_ is not None:
-            write_drafts(brains, new_drafts, with_, yes=yes)
+            load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
         return
     if as_cards:
         if with_ is not None or show_prompt or all_projects:
@@ -152,11 +151,16 @@ def mine(
     result = _read_past(brains, all_projects, since, reviews or ())
     if show_prompt:
         drafts = mined_drafts.draft(brains, result.candidates, draft or 1, write=False)
-        print_prompts(build_prompts(brains, drafts))
+        _print_prompts(brains, drafts)
         return
     new_drafts = _report(brains, result, draft, limit, ask_agent=with_ is None)
     if with_ is not None:
-        write_drafts(brains, new_drafts, with_, yes=yes)
+        load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
+
+
+def _print_prompts(brains: Brains, drafts: Sequence[Draft]) -> None:
+    completion = load(COMPLETE_DRAFTS)
+    completion.print_prompts(completion.build_prompts(brains, drafts))
 
 
 def _draft_runs(
@@ -177,11 +181,11 @@ def _draft_runs(
     elif draft is None:
         say(f"{repaired}; this change has a draft already, or had one")
     elif show_prompt:
-        print_prompts(build_prompts(brains, [draft]))
+        _print_prompts(brains, [draft])
     else:
         print(f"{repaired}; 1 draft written; next: lessons review")
         if agent is not None:
-            write_drafts(brains, [draft], agent, yes=yes)
+            load(COMPLETE_DRAFTS).write_drafts(brains, [draft], agent, yes=yes)
 
 
 def _write_cards(
@@ -265,7 +269,7 @@ def _report(
         print_json({**counts, "candidates": candidates, "drafts": written})
     elif new_drafts:
         print(f"{counted(len(new_drafts), 'draft')} written; next: lessons review")
-        suggestion = suggest_agent(new_drafts)
+        suggestion = load(COMPLETE_DRAFTS).suggest_agent(new_drafts)
         if ask_agent and suggestion:
             print(suggestion)
     elif drafts and result.candidates:  # each of them has, or had, a draft
