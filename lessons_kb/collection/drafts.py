@@ -16,6 +16,7 @@ from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, OPEN
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.new_drafts import NewDrafts
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
+from lessons_kb.mining.draft_evidence import shorten_evidence
 from lessons_kb.mining.draft_text import finish
 from lessons_kb.model import DRAFT, Card
 from lessons_kb.on_demand import NEAREST_CARDS, load
@@ -93,7 +94,8 @@ class Drafts(NewDrafts):
                 changes["occurrences"] = draft.seen
             facts = self._folder.facts_of(draft.id) or {}
             evidence = None if draft.is_card else facts.get("evidence")
-            text = finish(draft.text, read_template(f"{card.kind}.md"), evidence)
+            text = shorten_evidence(draft.text, evidence) if evidence else draft.text
+            text = finish(text, read_template(f"{card.kind}.md"), cut_diffs=evidence is None)
             text = text if keep_quotes else drop_session_quotes(text)
             if on_duplicate == "contradicts":
                 text = Cards(self._brains).link_contradictions(text, card)

@@ -49,13 +49,14 @@ def list_evidence(text: str) -> list[str]:
     return [block.digest for block in _read_blocks(body) if block.section in SECTIONS]
 
 
-def shorten_evidence(body: str, evidence: Collection[str]) -> str:
-    """Return the body of a draft with what a card keeps of its evidence.
+def shorten_evidence(text: str, evidence: Collection[str]) -> str:
+    """Return the text of a draft with what a card keeps of its evidence.
 
     ``evidence`` is the result of ``list_evidence``. A block with another digest was written by a
     person, and stays. The commits stay, with the command that shows the rest, and the errors and an
     excerpt of the first diff.
     """
+    body = split_header(text).body
     end_of_line = "\r\n" if "\r\n" in body else "\n"
     lines = normal_newlines(body).split("\n")
     changes: list[tuple[_Block, list[str]]] = []
@@ -82,7 +83,7 @@ def shorten_evidence(body: str, evidence: Collection[str]) -> str:
         changes.append((commit, [*commit.lines, "", *hint]))
     for block, kept in sorted(changes, key=lambda change: -change[0].first):
         lines[block.first : block.first + len(block.lines)] = kept
-    return end_of_line.join(lines)
+    return text[: len(text) - len(body)] + end_of_line.join(lines)
 
 
 def _read_blocks(body: str) -> Iterator[_Block]:

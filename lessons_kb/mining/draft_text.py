@@ -5,7 +5,7 @@ writes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons_kb.calls.failure_signs import (
@@ -29,7 +29,6 @@ from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns, read_patterns
 from lessons_kb.mining.candidates import Candidate
-from lessons_kb.mining.draft_evidence import shorten_evidence
 from lessons_kb.mining.prefill import (
     choose_paths,
     find_error_lines,
@@ -285,7 +284,8 @@ def list_signs(candidate: Candidate) -> list[str]:
 
     A commit gives a cause only if its draft takes the cause over.
     """
-    signs = list(candidate.reasons)
+    # The list has a column for the number of commits.
+    signs = [sign for sign in candidate.reasons if not sign.endswith(" commits alike")]
     if candidate.sightings:
         return signs
     statements = read_statements(candidate)
@@ -300,9 +300,11 @@ def list_signs(candidate: Candidate) -> list[str]:
 def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
     """Return the commits, review comments and sessions of a candidate as sources."""
     sources: list[Source] = []
+    stated = read_statements(candidate).causes
     for commit in candidate.commits[:_MAX_SOURCES]:
         body = _TRAILER.sub("", commit.body).strip()
-        quote = next(iter(commit.causes), "") or body.partition("\n")[0]
+        first_lines = [*stated, *commit.causes, body.partition("\n")[0]]
+        quote, stated = first_lines[0], ()
         at = format_moment(commit.at)
         sources.append(make_commit_source(commit.id, commit.subject, at, quote))
     for sighting in candidate.sightings[:_MAX_SOURCES]:
@@ -326,7 +328,7 @@ def _list_facts(
 
     ``excerpt`` is an excerpt of its error. ``body`` and ``causes`` belong to its first commit.
     """
-    facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
+    facts = [f"Seen {candidate.occurrences}×: {'; '.join(list_signs(candidate))}."]
     for sighting in candidate.sightings[:2]:
         facts += [_asked(prompt) for prompt in sighting.prompts[:1] if prompt in prompts]
         if sighting.quote:
@@ -375,23 +377,20 @@ def split_evidence(text: str) -> tuple[str, str]:
     return text, re.sub(r"\n{3,}", "\n\n", text_of(sections, ("situation", "fix")))
 
 
-def finish(text: str, template: str, evidence: Collection[str] | None = None) -> str:
+def finish(text: str, template: str, *, cut_diffs: bool = True) -> str:
     """Return the card of a draft without evidence, guidance and empty headings.
 
-    ``template`` is the template of the draft, whose unused lines are removed. ``evidence`` contains
-    the digests of the blocks that lessons_kb wrote; see ``shorten_evidence``. If it is unknown,
-    only a long diff is cut.
+    ``template`` is the template of the draft, whose unused lines are removed. With ``cut_diffs``, a
+    long diff is cut.
     """
     card = split_evidence(text)[0]
     body = split_header(card).body
     head = card[: len(card) - len(body)]
     unused = {line for line in template.splitlines() if line.startswith("#") or line[-1:] in ":]"}
     head = "".join(line for line in head.splitlines(True) if line.rstrip() not in unused)
-    if evidence is None:
-        shorter = _DIFF.sub(lambda match: fence(match[2], "diff", limit=_MAX_KEPT_DIFF), body)
-    else:
-        shorter = shorten_evidence(body, evidence)
-    filled = _EMPTY.sub("", _strip_comments(shorter).rstrip() + "\n")
+    if cut_diffs:
+        body = _DIFF.sub(lambda match: fence(match[2], "diff", limit=_MAX_KEPT_DIFF), body)
+    filled = _EMPTY.sub("", _strip_comments(body).rstrip() + "\n")
     return head + re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
 
 

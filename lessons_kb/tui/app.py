@@ -748,6 +748,9 @@ class ManageApp(App[None]):
         if row is None:
             self._show_empty()
             return
+        first_view = self.source.look_at_draft(row.draft) if row.draft else None
+        if first_view is not None:
+            self._show_preview(first_view)
         try:
             now, view = await asyncio.to_thread(self.source.look, row)
         except CardNotFound as error:
@@ -758,7 +761,8 @@ class ManageApp(App[None]):
             if now != row:  # the file has changed since the list was loaded
                 self.board.replace({now.name: now})
                 self.show()
-            self._show_preview(view)
+            if view != first_view:
+                self._show_preview(view, from_start=first_view is None)
 
     def _show_empty(self) -> None:
         """Show the reason why the list has no rows, instead of a preview."""
@@ -772,8 +776,8 @@ class ManageApp(App[None]):
         self._update("#shown", "")
         self._update("#missing", "")
 
-    def _show_preview(self, view: Preview) -> None:
-        """Show a preview from its start."""
+    def _show_preview(self, view: Preview, *, from_start: bool = True) -> None:
+        """Show a preview, from its start or from where it was scrolled to."""
         lines = [Text(view.title, style="bold")]
         lines += [Text(line, style="dim") for line in view.facts]
         lines += [Text(f"! {line}", style="yellow") for line in view.warnings]
@@ -783,5 +787,6 @@ class ManageApp(App[None]):
         self._update("#view", Group(*lines, body))
         self._update("#shown", Markdown(view.evidence, hyperlinks=False))
         self._update("#missing", f"missing: {view.missing}" if view.missing else "")
-        self._base.query_one("#evidence").scroll_home(animate=False)
-        self._base.query_one("#preview").scroll_home(animate=False)
+        if from_start:
+            self._base.query_one("#evidence").scroll_home(animate=False)
+            self._base.query_one("#preview").scroll_home(animate=False)

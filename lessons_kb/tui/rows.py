@@ -390,6 +390,10 @@ class RowSource:
                 return self.look(Row(name=name, brain=number, path=path, title=path))[0]
         raise CardNotFound(f"{name} no longer exists")
 
+    def look_at_draft(self, draft: Draft) -> Preview:
+        """Return the preview of a draft without similar cards, whose search may take a second."""
+        return _view_draft(draft, ())
+
     def look(self, row: Row) -> tuple[Row, Preview]:
         """Return the row for the current content of its file, and its preview.
 

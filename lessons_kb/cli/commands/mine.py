@@ -328,10 +328,10 @@ def _print_candidates(past: Past, shown: Sequence[int]) -> None:
         title = clean_line(candidate.title)
         commits = [commit.id[:_SHOWN_DIGITS] for commit in candidate.commits[:1]]
         paths = [_shorten_path(path, width) for path in candidate.paths[:1]]
-        reason = " · ".join(filter(None, (*paths, *commits, "; ".join(reasons))))
+        place = f"{'':10}{clean_line(' · '.join((*paths, *commits)))}"
         lines = (
             f"{position + 1:>3} {candidate.occurrences:>4}×  {date:<10}  {title}",
-            f"{'':10}{clean_line(reason)}",
+            _add_signs(place, reasons, width),
         )
         for line in lines:
             print(cut_cells(line, width) if width else line)
@@ -341,13 +341,24 @@ def _print_candidates(past: Past, shown: Sequence[int]) -> None:
 
 
 def _shorten_path(path: str, width: int | None) -> str:
-    """Return a path, or its end if it takes more than half of a line on a terminal."""
+    """Return a path, or its end if it takes more than a third of a line on a terminal."""
     parts = path.split("/")
     shown = path
-    while width and len(shown) > width // 2 and len(parts) > 1:
+    while width and len(shown) > width // 3 and len(parts) > 1:
         del parts[0]
         shown = "/".join(("…", *parts))
     return shown
+
+
+def _add_signs(line: str, signs: Sequence[str], width: int | None) -> str:
+    """Return a line with as many whole signs as fit into a line of a terminal, at least one."""
+    separator = " · " if line.strip() else ""
+    for number, sign in enumerate(signs):
+        longer = f"{line}{separator}{clean_line(sign)}"
+        if number and width and len(longer) > width:
+            break
+        line, separator = longer, "; "
+    return line
 
 
 def _pick_signs(candidates: Sequence[Candidate]) -> list[list[str]]:
