@@ -6,7 +6,7 @@ import os
 
 from lessons_kb.cli.options import OptionalId, open_brain
 from lessons_kb.cli.output import is_interactive
-from lessons_kb.cli.write_card import edit_file, say_complete, say_unfinished
+from lessons_kb.cli.write_card import edit_file, say_complete, say_paths, say_unfinished
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import PICK_CARD, load
@@ -27,5 +27,8 @@ def edit(card: OptionalId = None) -> None:
     if not is_interactive():
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
     edit_file(path)
-    if say_unfinished(brains, name):
-        say_complete(CardLookup(brains).get(name))
+    is_complete = say_unfinished(brains, name)
+    edited = CardLookup(brains).get(name)
+    say_paths(brains, edited)
+    if is_complete:
+        say_complete(edited)
