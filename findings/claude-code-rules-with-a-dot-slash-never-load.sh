@@ -85,7 +85,7 @@ environment = {
 claude = folder / "npm/node_modules/.bin/claude"
 subprocess.run(
     [claude, "-p", "Read src/app.py", "--allowedTools", "Read"],
-    cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=240, check=True,
+    cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600, check=True,
 )  # fmt: skip
 for number, glob in enumerate(GLOBS):
     loaded = f"rule number {number}" in requests[-1]

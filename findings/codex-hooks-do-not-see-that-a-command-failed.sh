@@ -77,7 +77,7 @@ environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
 codex = folder / "npm/node_modules/.bin/codex"
 subprocess.run(
     [codex, "exec", *OPTIONS, "Run the commands"],
-    cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=240, check=True,
+    cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600, check=True,
 )  # fmt: skip
 payloads = [json.loads(line) for line in events.read_text().splitlines() if line]
 for command, payload in zip(COMMANDS, payloads, strict=True):
