@@ -85,8 +85,13 @@ environment = {
 claude = folder / "npm/node_modules/.bin/claude"
 subprocess.run(
     [claude, "-p", "Read src/app.py", "--allowedTools", "Read"],
-    cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600, check=True,
-)  # fmt: skip
+    cwd=project,
+    env=environment,
+    stdin=subprocess.DEVNULL,
+    stdout=sys.stderr,
+    timeout=600,
+    check=True,
+)
 for number, glob in enumerate(GLOBS):
     loaded = f"rule number {number}" in requests[-1]
     print(f"paths: [{glob!r}]: {'loaded' if loaded else 'not loaded'}")

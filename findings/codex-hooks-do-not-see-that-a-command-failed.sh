@@ -77,15 +77,20 @@ environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
 codex = folder / "npm/node_modules/.bin/codex"
 subprocess.run(
     [codex, "exec", *OPTIONS, "Run the commands"],
-    cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600, check=True,
-)  # fmt: skip
+    cwd=project,
+    env=environment,
+    stdin=subprocess.DEVNULL,
+    stdout=sys.stderr,
+    timeout=600,
+    check=True,
+)
 payloads = [json.loads(line) for line in events.read_text().splitlines() if line]
 for command, payload in zip(COMMANDS, payloads, strict=True):
     print(f"{command}: the hook gets {payload['tool_response']!r}")
 different = [key for key in payloads[0] if payloads[0][key] != payloads[1][key]]
 print(f"keys that differ: {different}")
-output = [item["output"] for item in requests[-1]["input"] if item["type"] == "function_call_output"]
-print("the model gets:", [line for line in output[-1].splitlines() if "code" in line])
+last = [item for item in requests[-1]["input"] if item["type"] == "function_call_output"][-1]
+print("the model gets:", [line for line in last["output"].splitlines() if "code" in line])
 PYTHON
 python3 "$folder/show.py" "$folder" | tee "$folder/seen"
 diff - "$folder/seen" <<'TEXT'

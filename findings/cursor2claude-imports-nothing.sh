@@ -78,8 +78,13 @@ environment = {
 }
 subprocess.run(
     [programs / "claude", "-p", "Say hello"],
-    cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600, check=True,
-)  # fmt: skip
+    cwd=project,
+    env=environment,
+    stdin=subprocess.DEVNULL,
+    stdout=sys.stderr,
+    timeout=600,
+    check=True,
+)
 print([line for line in written.splitlines() if line.startswith("@")])
 for name, text in RULES.items():
     words = text.splitlines()[-1]

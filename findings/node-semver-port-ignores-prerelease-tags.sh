@@ -37,8 +37,10 @@ SCRIPT = (
 )
 node = subprocess.run(
     ["node", "-e", SCRIPT, json.dumps(CASES)],
-    cwd=sys.argv[1], stdout=subprocess.PIPE, check=True,
-)  # fmt: skip
+    cwd=sys.argv[1],
+    stdout=subprocess.PIPE,
+    check=True,
+)
 for (wanted, version), npm in zip(CASES, json.loads(node.stdout), strict=True):
     port = bool(nodesemver.satisfies(version, wanted, include_prerelease=True))
     print(f"{version} in {wanted}: npm {npm}, port {port}")
