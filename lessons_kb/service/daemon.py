@@ -223,7 +223,7 @@ class _Daemon:
         """Answer a hook's client, or close the connection if the client must answer by itself."""
         answer = self._read_and_answer(connection)
         if answer is not None:
-            connection.sendall(hook_client.pack(*answer, b"whole"))
+            connection.sendall(hook_client.pack(*answer, hook_client.WHOLE))
 
     def _read_and_answer(self, connection: socket.socket) -> list[bytes] | None:
         """Return the output of the client, or None if the client must answer by itself."""
@@ -271,7 +271,7 @@ class _Daemon:
             begun = True
 
         answer = None
-        if request is not None and request.agent in AGENTS:
+        if request is not None:
             answer = self._answer_event(
                 request.agent, request.event, request.environment, request.cwd, begin
             )
@@ -287,8 +287,11 @@ class _Daemon:
     ) -> list[bytes] | None:
         """Return the output for an event and the line for its log, or None to decline.
 
-        ``begin`` is called before anything is recorded, and may be called more than once.
+        ``begin`` is called before anything is recorded, and may be called more than once. An
+        unknown agent, such as ``--help``, is declined; the client then prints its usage.
         """
+        if agent not in AGENTS:
+            return None
         if self._is_outdated():
             self._leave()
             return None
