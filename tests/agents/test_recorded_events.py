@@ -241,19 +241,13 @@ def test_cline_gets_titles_and_lessons_with_the_result_of_a_call(recorded, proje
     assert cline.send("agent_end") == ""
 
 
-def test_a_failed_edit_of_cline_has_one_result_and_no_list(recorded, project):
+def test_a_failed_edit_of_cline_has_one_result_and_no_list(recorded):
     cline = recorded("cline-3.0.65")
-    result = cline.find("tool_result")
+    failed = cline.events[-1]
+    assert failed["tool_result"]["output"]["success"] is False
     texts = []
     for number in range(3):
-        error = "Editor operation failed: No replacement performed: text not found in a.py."
-        call = {
-            "id": f"f{number}",
-            "name": "editor",
-            "input": {"path": f"{project}/a{number}.py", "old_text": "NOPE", "new_text": "b"},
-            "output": {"query": "edit:a.py", "result": "", "error": error, "success": False},
-        }
-        event = result | {"tool_result": call, "workspaceRoots": [str(project)]}
-        event["postToolUse"] = {"toolName": "editor", "success": True}
-        texts.append(json.dumps(cline.enter("cline", event)[0]))
+        arguments = failed["tool_result"]["input"] | {"old_text": f"NOPE {number}"}
+        call = failed["tool_result"] | {"id": f"call_{number}", "input": arguments}
+        texts.append(json.dumps(cline.enter("cline", failed | {"tool_result": call})[0]))
     assert [GUIDANCE in text for text in texts] == [False, False, True]
