@@ -561,7 +561,7 @@ def read_why(sections: Sections) -> str:
         for section in _in_order(sections, role):
             paragraph = first_paragraph(section.text)
             sentence = first_sentence(paragraph)
-            announces_items = sentence.endswith(":") and sentence == paragraph
+            announces_items = sentence.endswith((":", "\uff1a")) and sentence == paragraph
             may_be_item = role in (PROSE, LEAD)
             if announces_items or may_be_item:
                 items = [item.text for item in find_items(section.text)]
