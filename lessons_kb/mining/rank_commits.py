@@ -88,7 +88,8 @@ class Signals(NamedTuple):
     size: float
     """The logarithm of the ratio of the changed lines to the number that a fix needs."""
     files: float
-    """The same logarithm for the changed files."""
+    """The same logarithm for the changed files without tests. A fix with many tests is not
+    large."""
 
 
 class Weight(NamedTuple):
@@ -350,7 +351,7 @@ def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: in
     is_configuration = not facts.has_code and not all(map(is_prose, facts.paths))
     lines = facts.added + facts.removed + facts.test_lines / 4
     excess = math.log1p(lines) - math.log1p(_LITTLE)
-    many_files = math.log1p(facts.files) - math.log1p(_FEW_FILES)
+    many_files = math.log1p(facts.files - len(facts.tests)) - math.log1p(_FEW_FILES)
     return Signals(
         fix_subject=float(message.fix_subject),
         repairs=float(message.repairs),
