@@ -13,8 +13,13 @@ from typing import Any
 READ_CARDS = "lessons_kb.brain.search_index"
 """Reads changed files, with the parser of cards, the matcher and base rates. For most commands no
 file has changed."""
+EDITED_CARDS = "lessons_kb.brain.edited_cards"
+"""Reads edited cards to find out whether their names are still known. Only commands that change a
+card need it."""
 CARD_KEYS = "lessons_kb.cards.keys"
 """The keys of a card's header. `config --schema` prints them; `config` alone does not need them."""
+DETECT_KEY = "lessons_kb.cards.detect_key"
+"""Reads the patterns of a card, with the matcher. Few cards have patterns."""
 GATE_FILE = "lessons_kb.brain.gate_file"
 """Writes a missing gate file. Few brains have gates."""
 WATCHING = "lessons_kb.brain.watching"

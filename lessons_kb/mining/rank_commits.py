@@ -170,6 +170,9 @@ def rank_commits(history: Sequence[CommitFacts]) -> list[RankedCommit]:
     return ranked
 
 
+GIVES_CAUSE = "gives a cause"
+
+
 def explain_rank(commit: RankedCommit) -> list[str]:
     """Return the reasons why a commit looks like the correction of a mistake, with the strongest
     first.
@@ -185,7 +188,7 @@ def explain_rank(commit: RankedCommit) -> list[str]:
     if signals.failed:
         reasons.append("names a failure")
     if signals.explained:
-        reasons.append("gives a cause")
+        reasons.append(GIVES_CAUSE)
     if facts.causes:
         reasons.append(f"{counted(facts.cause_count, 'comment')} with a reason")
     if facts.test_lines:
