@@ -91,3 +91,16 @@ def test_a_confidence_just_below_a_threshold_is_not_printed_like_the_threshold()
     assert format_confidence(0.0961, 0.4, 0.0963) == "0.0961"
     assert format_confidence(0.0965, 0.4, 0.0963) == "0.10"
     assert format_confidence(0.3, None, None) == "0.30"
+
+
+def test_the_reason_names_the_part_of_a_path_that_the_card_has(lessons, brain):
+    (brain / "lessons" / "flaky.md").write_text(
+        "---\ntype: lesson\ntitle: The interactions suite was flaky\n---\n\n"
+        "## Prevention Checklist\n\n- [ ] Cover it in tests/interactions\n"
+    )
+    shown = lessons("why", "Make the suite in tests/browser/headless faster").out
+    line = next(text for text in shown.splitlines() if "flaky" in text)
+    following = shown.partition(line)[2].splitlines()[:3]
+    reason = " ".join([line, *following])
+    assert "suite" in reason
+    assert "tests/browser" not in reason
