@@ -179,7 +179,7 @@ def _describe(card: Card) -> list[str]:
     if last:
         facts.append(f"last {last}")
     if card.source == "auto":
-        facts.append("written by a trigger")
+        facts.append("from a draft")
     scope = {
         "project": card.project or "",
         "stage": ", ".join(card.stages),

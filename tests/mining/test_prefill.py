@@ -133,6 +133,8 @@ def test_an_instruction_becomes_an_item(sentence):
         "Probably the cache was stale because nobody cleared it.",
         "Was the key lost because the client retried?",
         "TODO: this fails because of the proxy.",
+        "It is frustrating to see a build that failed due to a slow machine.",
+        "I wish the parser told us the source, but it does not.",
         "Use a pool because a pool is reused.",
         "The key was lost because",
         "which caused the (lost key",
