@@ -34,6 +34,8 @@ _MAX_REFUTED, _MAX_OPEN, _MAX_TERMS = 3, 2, 5
 _MAX_QUOTE = 80
 """Maximum length of an item or a quote in a line, in characters."""
 _TERMS = re.compile(r"(terms: |matched \()([^();]+)")
+_PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*")
+"""A part of a path or an identifier, such as ``get`` and ``User`` in ``getUser``."""
 
 
 def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
@@ -97,11 +99,22 @@ def explain_hit(hit: Hit, query: str = "") -> str:
 
 
 def words_by_term(text: str) -> dict[str, str]:
-    """Return a mapping from each index term of a text to the first word that has this term."""
+    """Return a mapping from each index term of a text to the first word that has this term.
+
+    A term of one part of a compound maps to this part. For ``tests/ci/browser``, the term of ``ci``
+    maps to ``ci``, because a card that shares it need not contain the whole path.
+    """
     words: dict[str, str] = {}
-    for word in dict.fromkeys(re.findall(r"\w(?:[\w.'/-]*\w)?", text)):
-        for term in analyze(word):
-            words.setdefault(term, word)
+    compounds = dict.fromkeys(re.findall(r"\w(?:[\w.'/-]*\w)?", text))
+    for compound in compounds:
+        terms = analyze(compound)
+        parts = _PART.findall(compound) if compound.isascii() else []
+        for part in parts:
+            for term in analyze(part):
+                if term in terms:
+                    words.setdefault(term, part)
+        for term in terms:
+            words.setdefault(term, compound)
     return words
 
 

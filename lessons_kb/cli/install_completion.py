@@ -53,6 +53,8 @@ def install_completion(shell: str) -> list[Change]:
         changes.append(Change(script, "wrote"))
     start_file = _start_file(shell)
     if start_file:
+        if read_settings_file(start_file) == b"":
+            remember_change(start_file, {}, b"")  # an empty file stays when the line is removed
         line = _START_LINES[shell].format(path=script).encode() + _MARK
         changes += _edit(start_file, lambda content: _add_line(_drop_lines(content), line))
     return changes
@@ -120,14 +122,17 @@ def _list_scripts() -> Iterator[str]:
 
 
 def _edit(path: str, edit: Callable[[bytes], bytes], *, dry_run: bool = False) -> list[Change]:
-    """Edit a start file. Remove it if it is empty afterwards and contained only our line."""
+    """Edit a start file. Remove it if only our line created it and it is empty afterwards."""
     before = read_settings_file(path)
     after = edit(before or b"")
     if after == (before or b""):
         return []
-    is_ours = not after and before is not None
+    _record, original = read_change(path)
+    is_ours = not after and before is not None and original is None
     if not dry_run:
         replace_settings_file(path, None if is_ours else after, expected=before)
+        if not after:
+            forget_change(path)
     return [Change(path, "removed" if is_ours else "changed")]
 
 

@@ -12,16 +12,18 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import split_list
+from lessons_kb.cli.options import relative_path, split_list
 from lessons_kb.cli.output import is_interactive, options, say
 from lessons_kb.collection.cards import ON_DUPLICATE, Cards
 from lessons_kb.errors import Contradiction, DuplicateCard, InputError
 from lessons_kb.model import GATES, KINDS, PATTERNS, SEVERITIES, Card, Pattern
+from lessons_kb.on_demand import BROAD_PATHS, load
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
 from lessons_kb.store.files import is_inside
 from lessons_kb.store.locations import user_brain
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.store.repositories import git_top
+from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.values import mutable
 
 STDIN = "-"
@@ -267,7 +269,59 @@ def say_destination(brains: Brains) -> None:
         )
 
 
-def name_card(card: Card) -> str:
-    """Return the id of a card, and the number of times its mistake was seen if more than once."""
-    count = f" (seen {card.occurrences}×)" if card.occurrences > 1 else ""
-    return f"{clean_line(card.id)}{count}"
+def say_paths(brains: Brains, card: Card) -> None:
+    """Report `paths` of a card that match no file of the project, or too many files.
+
+    A card in the user's own brain may be about the files of another project.
+    """
+    top = git_top(brains.directory)
+    is_users = brains.members[0].root == os.path.realpath(user_brain())
+    if not card.paths:
+        return
+    unmatched: list[str] = []
+    if top and not is_users:
+        unmatched = load(BROAD_PATHS).find_unmatched(card, top)
+    for path in unmatched:
+        say(f"no file of this project matches the path {clean_line(path)}")
+    if len(unmatched) == len(card.paths):
+        return
+    problem = load(BROAD_PATHS).explain_broad_paths(card, brains.directory)
+    if problem:
+        say(problem)
+
+
+def settle_similar(brains: Brains, card: Card, on_duplicate: str | None) -> Card:
+    """Name the card that is most similar to a new card, and return the card that remains.
+
+    Titles of one form are often about different subjects ("A for X", "A for Y"), so the new card is
+    written. A user at a terminal may count the mistake on the similar card instead. The new card
+    then goes to the trash.
+    """
+    if on_duplicate not in (None, "ask", "fail") or card.occurrences > 1:
+        return card
+    near = Cards(brains).find_near_duplicates(card)
+    similar = [duplicate for duplicate in near if duplicate.card.id != card.id]
+    if not similar:
+        return card
+    other = similar[0].card
+    say(f"similar to {clean_line(other.id)}: {clean_line(other.title)}")
+    if not is_interactive():
+        bump, delete = shell_word(other.id), shell_word(card.id)
+        say(f"if it is the same mistake: `lessons bump {bump}` and `lessons delete {delete}`")
+        return card
+    question = "Is it the same mistake? Then it is counted there, and the new card is deleted."
+    if not typer.confirm(question, default=False, err=True):
+        return card
+    Cards(brains).delete(card.id)
+    return Cards(brains).bump(other.id)[0]
+
+
+def name_card(brains: Brains, card: Card) -> str:
+    """Return the path of a card that was just written, and how often its mistake was seen.
+
+    The path is relative to the working directory, so that it opens from there. The number is left
+    out for a new card. A card that was counted may be in another brain, so it is named by its id.
+    """
+    if card.occurrences > 1:
+        return f"{clean_line(card.id)} (seen {card.occurrences}×)"
+    return clean_line(relative_path(os.path.join(brains.members[0].root, card.id)))

@@ -334,7 +334,7 @@ def check_paths(brain: Brain) -> Iterator[Health]:
             f"({clean_line(cards[0])}{more})"
         )
         fix = "run `lessons lint --rule unmatched-path`, and correct those whose files exist"
-        yield Health("ok", "paths", detail, fix)
+        yield Health("off", "paths", detail, fix)
 
 
 def check_escalation(brain: Brain) -> Iterator[Health]:

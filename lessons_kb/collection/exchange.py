@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatch
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -42,7 +41,8 @@ from lessons_kb.importers.incoming import (
 from lessons_kb.importers.jsonl import FORMAT, read_lines
 from lessons_kb.importers.memory import is_memory, read_memory
 from lessons_kb.importers.review_findings import read_review
-from lessons_kb.importers.whole_documents import is_one_lesson, read_document
+from lessons_kb.importers.rules_file import RULES_FILES, is_rules_file, read_rules
+from lessons_kb.importers.whole_documents import is_one_lesson, is_rule_document, read_document
 from lessons_kb.mining.draft_text import Sketch
 from lessons_kb.model import NOTE, Card, Pattern, Source, as_data
 from lessons_kb.on_demand import OKF_BUNDLE, load
@@ -75,14 +75,6 @@ _NAMING = (MEMORY, COPILOT)
 """Sources whose text may name files of other projects."""
 _QUOTED = (REVIEW, MEMORY, RULES, DOCUMENT, COPILOT)
 """Sources that are texts. A card quotes the line from which it was imported."""
-_RULES = (
-    *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
-    *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
-    *(".factory/AGENTS.md", ".agents/AGENTS.md"),
-    *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
-    *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
-)
-"""Globs of the rules files for agents, relative to the root of a project."""
 _TEXTS, _RULE_FILES = (".md", ".mdc", ".markdown", ".txt"), (".yml", ".yaml")
 _SQLITE = b"SQLite format 3\0"
 _HEAD = 1 << 20
@@ -92,7 +84,7 @@ _HEAD = 1 << 20
 def find_rules_files(root: str) -> list[str]:
     """Return the rules files for agents in a project."""
     files: list[str] = []
-    for name in _RULES:
+    for name in RULES_FILES:
         pattern = os.path.join(glob.escape(root), name)
         matches = sorted(glob.glob(pattern, recursive=True, include_hidden=True))
         files += filter(os.path.isfile, matches)
@@ -155,8 +147,18 @@ def guess_source(path: str) -> str:
     found = read_review(text, name=path)
     if found.lessons or found.passed_over:
         return REVIEW
-    is_told = any(fnmatch(f"/{path}", f"*/{name}") for name in _RULES)
-    return MEMORY if is_told or is_memory(text, name=path) else PROSE
+    return MEMORY if is_rules_file(path) or is_memory(text, name=path) else PROSE
+
+
+def is_read_each_session(path: str) -> bool:
+    """Return whether agents read this rules file in each session, because it names no files.
+
+    Raises StorageError for a file that cannot be read.
+    """
+    if not is_rules_file(path):
+        return False
+    text = import_files.read_source(path)
+    return not (is_rule_document(text, name=path) or read_rules(text, name=path).globs)
 
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +24,7 @@ from lessons_kb.values import replace
 SHORTEST_PREFIX = 3
 _SHORTEST = 12
 """The minimum number of characters of a shortened id, so that it stays readable."""
+_HANDLE = re.compile(r"L[1-9][0-9]*")
 MAX_SHOWN = 5
 """The maximum number of candidates that a message names."""
 
@@ -81,11 +83,30 @@ class CardLookup:
         """Return the card that ``name`` means, and its brain. Notes count only with ``notes``.
 
         ``name`` is an id, an id with the alias of its brain (``alias:id``), a handle (``L12``), the
-        path of a link to the card, a slug, or an unambiguous prefix of an id or a slug. The nearest
-        brain with such a card wins. Raises CardNotFound, which names the most similar card, and
-        AmbiguousCard, which names the candidates.
+        path of a link to the card, its path from the working directory, a slug, or an unambiguous
+        prefix of an id or a slug. The nearest brain with such a card wins. Raises CardNotFound,
+        which names the most similar card, and AmbiguousCard, which names the candidates.
         """
         self._brains.refresh()
+        return self._find(name, notes=notes)
+
+    def find_to_edit(self, name: str) -> tuple[Brain, Card]:
+        """Return the card that ``name`` means, and its brain, for a change of the card's file.
+
+        Everything but the id of the card may be older than its file, because a change reads the
+        file again. That saves an update of the index after each change of a card. Raises
+        CardNotFound or AmbiguousCard as ``find`` does.
+        """
+        refreshed = self._brains.refresh(only_names=True)
+        try:
+            return self._find(name, notes=False)
+        except (CardNotFound, AmbiguousCard):
+            if not any(refresh.is_partial for refresh in refreshed):
+                raise
+        return self.find(name, notes=False)  # its message may name an edited card
+
+    def _find(self, name: str, *, notes: bool) -> tuple[Brain, Card]:
+        """Return the card that ``name`` means in the last commit, and its brain."""
         everything: list[str] = []
         note = ""
         if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
@@ -98,7 +119,8 @@ class CardLookup:
             # First the usual case, which does not require reading twelve thousand cards. Then the
             # target of a link, if that file was scanned.
             target = disk.relative(brain.root, os.path.realpath(os.path.join(brain.root, wanted)))
-            for path in (wanted, target):
+            from_here = disk.relative(brain.root, os.path.realpath(wanted))
+            for path in (wanted, target, from_here):
                 exact = brain.read(partial(_card_at, path=path))
                 if exact is not None and (notes or exact.kind != NOTE):
                     return brain, exact
@@ -227,6 +249,11 @@ def _not_found(name: str, ids: Sequence[str]) -> str:
         page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
         unset = "none is set; `lessons install --server URL` sets one"
         return f"{name} is a card of a server; {page if url else unset}"
+    if _HANDLE.fullmatch(name):
+        return (
+            f"no card has the handle {name}; a card gets one when a session of an agent lists it, "
+            "and `lessons list` shows the ids"
+        )
     names = {card_id.casefold(): card_id for card_id in reversed(ids)}
     names |= {_slug(card_id).casefold(): card_id for card_id in reversed(ids)}
     with_name = [card_id for slug, card_id in names.items() if name.casefold() in slug]

@@ -11,9 +11,9 @@ from typing import Unpack
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import is_posted, session_of
 from lessons_kb.calls.failure_signs import CHANGES, FEEDBACK, find_phrase
+from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.edit_sources import make_session_source
 from lessons_kb.cards.file_names import numbered_names
-from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.cards.links import normal_title
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import NewCard, compose, redact_card

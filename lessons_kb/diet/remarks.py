@@ -31,12 +31,19 @@ _MAX_SESSIONS = 200
 _FEWEST_SHARED = 4
 """The minimum number of shared terms for which two rules are compared."""
 _SHORTEST_NAME = 4
+_CODE = re.compile(r"`([^`\n]+)`")
+_ADDRESS = re.compile(r"\(?https?://\S+")
+_FEWEST_WORDS = 4
+"""The minimum number of words, beside code and addresses, of a rule that is compared."""
+_PLACEHOLDER = re.compile(r"(?i)example|placeholder|foo|xxx|your|my[_-]|name_?here|some[_-]")
+"""Matches a name that stands for a name of the reader's own."""
 
 
 def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
     """Return (file, rule, name) for each file or folder that a rule names and the project lacks.
 
-    Only names below an existing folder count, because other names may be examples.
+    Only names below an existing folder count, because other names may be examples. A placeholder,
+    such as ``test_YourFeature.py``, does not count.
     """
     known = {*diet.tracked, *_find_folders(diet)}
     tops = {path.partition("/")[0] for path in known}
@@ -49,6 +56,7 @@ def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
         and (path := name.strip("@/").removeprefix("./")).partition("/")[0] in tops
         and re.fullmatch(r"[\w./-]+", path)
         and path not in known
+        and not _PLACEHOLDER.search(path)
         and not os.path.exists(os.path.join(diet.root, path))
     ]
 
@@ -71,8 +79,12 @@ def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
     """Yield (``same`` or ``contradicts``, first, second) for rules that are similar.
 
     Two rules contradict each other if only one of them forbids, or if only their numbers differ.
+    Two rules about different code ("run one test: …", "run all tests: …") are not the same. Tags,
+    links, tables and code examples are not compared.
     """
-    places = [Place(file.name, rule) for file in diet.files for rule in file.rules]
+    places = [
+        Place(file.name, rule) for file in diet.files for rule in file.rules if _is_sentence(rule)
+    ]
     terms = [frozenset(analyze(place.rule.text)) for place in places]
     for number, other in _find_overlapping(terms):
         kind = _compare(places[number].rule, places[other].rule, terms[number], terms[other])
@@ -115,7 +127,17 @@ def _compare(
     differs_in_numbers_alone = all(map(str.isdigit, terms ^ others))
     if forbids or (has_other_numbers and differs_in_numbers_alone):
         return "contradicts"
-    return "same"
+    is_about_other_code = set(_CODE.findall(first.text)) != set(_CODE.findall(second.text))
+    return "" if is_about_other_code else "same"
+
+
+def _is_sentence(rule: AgentRule) -> bool:
+    """Return whether a rule says something in words, and is not only a tag, a link or code."""
+    text = rule.text.partition("```")[0].lstrip("-*+ \t")
+    if text.startswith(("<", "|")):
+        return False
+    prose = _CODE.sub(" ", _ADDRESS.sub(" ", text))
+    return len(re.findall(r"\w+", prose)) >= _FEWEST_WORDS or not prose.isascii()
 
 
 @mutable

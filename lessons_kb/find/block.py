@@ -57,6 +57,8 @@ class RetrievalOptions:
 
     served: Callable[[], Sequence[Hit]] | None = None
     """Returns the lessons of a server, which are merged with the local ones. It is called last."""
+    name: Callable[[Brain, Hit], str] | None = None
+    """Returns the name of a card in the block, by default its id."""
     place: Callable[[Brain, Hit], str] | None = None
     """Returns the file that an agent can open to read an offered card, or "" if there is none."""
     titled: bool = False
@@ -177,7 +179,18 @@ def _pack(
         alone=alone,
         sources=lambda hit: homes[hit.brain, hit.card.id].read_sources(hit.card.id),
         offers=_make_offers(nearest, homes, options),
+        name=_make_names(candidates, options),
     )
+
+
+def _make_names(candidates: _Candidates, options: RetrievalOptions) -> Callable[[Hit], str] | None:
+    """Return the function that names the cards and notes in the block, or None for their ids."""
+    name = options.name
+    if name is None:
+        return None
+    homes = {(hit.brain, hit.card.id): brain for brain, hit in candidates.notes}
+    homes |= candidates.homes
+    return lambda hit: name(homes[hit.brain, hit.card.id], hit)
 
 
 def _find_in_context(candidates: _Candidates, session: str | None) -> set[str]:

@@ -1,4 +1,4 @@
-"""Find the cards whose ``paths`` match too many files to give the card before an edit.
+"""Find the cards whose ``paths`` match no file, or too many files to give the card before an edit.
 
 A glob over a folder says where a lesson belongs, but not that every edit there needs it. A card
 with such globs alone is given if the prompt, the edit or a gate asks for it.
@@ -52,6 +52,22 @@ def explain_broad_paths(card: Card, scope: str, files: Iterable[str] | None = No
     return (
         f"not injected before an edit: its `paths` {problem}; name the files, or add `gate: once`"
     )
+
+
+def find_unmatched(card: Card, scope: str) -> list[str]:
+    """Return the ``paths`` of a card that match no file of the git repository at ``scope``."""
+    files = load(LIST_TREE).list_tree(scope)
+    unmatched = []
+    for pattern in card.paths:
+        if pattern.startswith("!"):  # it excludes files
+            continue
+        try:
+            globs = compile_globs([pattern])
+        except InputError:  # `lint` reports it
+            continue
+        if not any(match_globs(globs, file) for file in files):
+            unmatched.append(pattern)
+    return unmatched
 
 
 def walk_files(place: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from itertools import groupby
 from typing import NamedTuple
 
@@ -42,6 +43,14 @@ ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
 """The last line of a file whose rules were moved into cards."""
 
+RULES_FILES = (
+    *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
+    *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
+    *(".factory/AGENTS.md", ".agents/AGENTS.md"),
+    *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
+    *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
+)
+"""Globs of the rules files for agents, relative to the root of a project."""
 _DATA, _OF_LESSONS = "rules_files.toml", "a file of lessons"
 _LESSONS = re.compile(
     "|".join(rf"\b(?:{w})\b" if w.isascii() else w for w in read_patterns(_DATA)["lessons"]),
@@ -273,6 +282,14 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     )
 
 
+def is_rules_file(name: str) -> bool:
+    """Return whether a path is the path of a rules file for agents."""
+    path = "/" + name.replace("\\", "/")
+    # `**/` also stands for no folder at all.
+    patterns = (*RULES_FILES, *(pattern.replace("**/", "") for pattern in RULES_FILES))
+    return any(fnmatch(path, f"*/{pattern}") for pattern in patterns)
+
+
 def is_name_of_lessons(name: str) -> bool:
     """Return whether a file is named after lessons, such as lessons.md, LESSONS_LEARNED.md or
     gotchas.md.
@@ -490,7 +507,8 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
         own = [rule.line for rule in file.rules if lesson.first <= rule.line < lesson.end]
         whole = _add_situations(lesson, file.rules)
         lessons.append(replace(whole, former=collect_former(former, own)))
-    for card, rules in build_cards(file, lines, set()):
+    is_single = is_rules_file(name)  # its rules are independent of each other
+    for card, rules in build_cards(file, lines, set(), single=is_single):
         own = [rule.line for rule in rules]
         title = _complete_topic(card.title, rules)
         lessons.append(replace(card, title=title, former=collect_former(former, own)))
@@ -522,9 +540,11 @@ def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Inc
 
 
 def build_cards(
-    file: RulesFile, lines: Collection[int], seen: set[str]
+    file: RulesFile, lines: Collection[int], seen: set[str], *, single: bool = False
 ) -> Iterator[tuple[Incoming, list[AgentRule]]]:
     """Yield a card for each section with rules at these lines, and the rules in the card.
+
+    With ``single``, each rule gets a card of its own.
 
     Three kinds of rules get a card of their own: a rule below a heading such as Lessons or Gotchas,
     an entry with a date, and in a file of lessons a rule below a mere topic. Cards contain the
@@ -533,6 +553,12 @@ def build_cards(
     no card.
     """
     chosen = [rule for rule in file.rules if rule.line in lines]
+    if single:
+        for rule in chosen:
+            if rule.words not in seen:
+                seen.add(rule.words)
+                yield replace(_build_card(file, [rule]), title=_title_of_single(rule)), [rule]
+        return
     for _key, group in groupby(chosen, _card_key):  # neighbours with the same key
         rules: list[AgentRule] = []
         for rule in group:
@@ -591,6 +617,22 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
     forbidding = [rule for rule in prose if NEGATIVE.search(rule.text)]
     completing = (*forbidding, *prose)[:1]
     return shorten(": ".join([heading, *map(title_of, completing)]), _MAX_TITLE)
+
+
+def _title_of_single(rule: AgentRule) -> str:
+    """Return the title of a rule that is alone in its card.
+
+    A short lead ("Never:") is the beginning of the title. A title of one or two words is completed
+    by the lead or the heading above it.
+    """
+    title = title_of(rule)
+    is_fragment = len(title.split()) < _FEWEST_WORDS
+    lead = unmarked(rule.lead).rstrip(" :")
+    is_label = 0 < len(lead.split()) <= _TOPIC_WORDS
+    above = lead if is_label or is_fragment else ""
+    if is_fragment and not above and rule.headings:
+        above = rule.headings[-1]
+    return shorten(f"{above}: {title}", _MAX_TITLE) if above else title
 
 
 def _complete_topic(title: str, rules: Sequence[AgentRule]) -> str:

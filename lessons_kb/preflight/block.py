@@ -28,6 +28,7 @@ from lessons_kb.preflight.offers import (
     shown_name,
 )
 from lessons_kb.search.ranking import protects_file
+from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.token_estimate import TokenCounter
 from lessons_kb.values import replace
@@ -56,9 +57,20 @@ SAME_PART = "a lesson before it answers the same part of the prompt"
 CONTRADICTS = "contradicts a lesson that is given: "
 _MOST_COMPARED = 6
 """The maximum number of hits that are compared with each other. A block has room for two hits."""
-TITLE_ONLY = "the card says nothing beyond its title"
+TITLE_ONLY = "the card has no cause and no checklist, so only its title can be offered"
+ENOUGH_OFFERS = f"{MAX_OFFERS} better titles are offered"
+NOT_OPENABLE = "the agent cannot open its file"
+NO_ROOM = "the budget has no room for its title"
 _MAX_ITEMS = 100
 """The maximum number of items of a card that are shown. Further items are only counted."""
+_SHORT_CHECKLIST = 7
+"""A card with at most this number of items is given whole. Of 483 cards of other projects, 93 % are
+as short."""
+_MOST_OF_A_LONG_ONE = 5
+"""The maximum number of items that are given of a longer card, such as an imported document. The
+items that share the most with the prompt are chosen, and the others are counted."""
+_RAREST = 3
+"""The number of the rarest shared terms. The title of a card without advice must have one."""
 _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
 """The number of sizes that are tried for an excerpt. Each size adds one step of characters."""
@@ -82,6 +94,7 @@ def pack(
     alone: bool = True,
     sources: Callable[[Hit], Collection[str]] = lambda _hit: (),
     offers: Offers = NO_OFFERS,
+    name: Callable[[Hit], str] | None = None,
 ) -> Preflight:
     """Write the lessons and notes that passed the gate into one block within the budget.
 
@@ -94,10 +107,13 @@ def pack(
     items have numbers: ``L1.2`` is the second item of the first lesson's checklist. A note can be
     given again, because each prompt gets its own excerpt. Unless ``alone`` is true, a note is given
     only beside a lesson. ``sources`` returns the names of the files from which a lesson was
-    imported; such a file is not given as a note, because it repeats the lesson.
+    imported; such a file is not given as a note, because it repeats the lesson. ``name`` returns
+    the name of a card in the text, by default its `shown_name`.
     """
     weigh = cache(lambda: weigh_terms(query, frequencies, size))  # most blocks shorten no text
-    block = _Block(settings, lru_cache(maxsize=2)(counter), max_chars, weigh, closings)
+    block = _Block(
+        settings, lru_cache(maxsize=2)(counter), max_chars, weigh, closings, name or shown_name
+    )
     if not (
         settings.context and settings.max_notes > 0 and any(hit.passed for hit, _ in notes)
     ):  # without a note, the lessons can use the whole budget
@@ -123,6 +139,11 @@ def footer(names: Sequence[str], language: str = "en") -> str:
     return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
 
 
+def _explain_no_offer(hit: Hit, reason: str) -> Hit:
+    """Return a hit whose reason also says why its title is not offered."""
+    return replace(hit, reason=f"{hit.reason}; {reason}" if hit.reason else reason)
+
+
 class _Block:
     """A block under construction: its lines, and the hits that were given and withheld."""
 
@@ -133,9 +154,10 @@ class _Block:
         max_chars: int | None,
         weigh: Callable[[], Mapping[str, float]],
         closings: str,
+        name: Callable[[Hit], str],
     ) -> None:
         self.settings, self.count, self.max_chars = settings, count, max_chars
-        self.weigh, self.closings = weigh, closings
+        self.weigh, self.closings, self.name = weigh, closings, name
         self.lines: list[str] = []
         self.lessons: list[Hit] = []
         self.notes: list[Hit] = []
@@ -220,20 +242,23 @@ class _Block:
         shown: list[str] = []
         remaining: list[Hit] = []
         for hit in self.withheld:
-            if len(shown) >= MAX_OFFERS or not is_possible(hit, offers):
+            if not (is_possible(hit, offers) and _names_subject(hit)):
                 remaining.append(hit)
+                continue
+            if len(shown) >= MAX_OFFERS:
+                remaining.append(_explain_no_offer(hit, ENOUGH_OFFERS))
                 continue
             if reason := offers.why_not_now(hit):
                 remaining.append(replace(hit, reason=reason))
                 continue
             place = safe_line(offers.place(hit))
             if not place:
-                remaining.append(hit)
+                remaining.append(_explain_no_offer(hit, NOT_OPENABLE))
                 continue
             lines = [*shown, format_offer(hit, place, titled=offers.titled)]
             text = format_offers(lines, titled=offers.titled, beside_lessons=bool(self.lessons))
             if not self._fits([*before, *text], self.budget):
-                remaining.append(hit)
+                remaining.append(_explain_no_offer(hit, NO_ROOM))
                 continue
             self.lines = [*before, *text]
             shown = lines
@@ -291,7 +316,8 @@ class _Block:
     def _add_lesson(self, hit: Hit, limit: int) -> bool:
         last = [self.closings, LESSONS_CLOSE] if self.closings else [LESSONS_CLOSE]
         before = self.lines[: -len(last)] or [LESSONS_OPEN]
-        form = _Form(hit, len(self.lessons) + 1, labelled=bool(self.closings))
+        number = len(self.lessons) + 1
+        form = _Form(hit, number, name=self._name(hit), labelled=bool(self.closings))
         form.against = [
             safe_line(weaker.card.title) for weaker in self.weaker.get(shown_name(hit), ())
         ]
@@ -303,12 +329,14 @@ class _Block:
             return fitting
 
         count = len(form.items)
-        fitted = count == form.total and attempt(range(count))
+        is_short = form.total <= _SHORT_CHECKLIST
+        fitted = is_short and count == form.total and attempt(range(count))
         if not fitted:
             scores = [overlap(item, self.weigh()) for item in form.items]
             order = sorted(range(count), key=lambda number: (-scores[number], number))
-            fitted = _widest(count, lambda size: attempt(sorted(order[:size])))
-            fitted = fitted or _widest(count, lambda size: attempt(sorted(order[:size]), why=False))
+            most = count if is_short else min(count, _MOST_OF_A_LONG_ONE)
+            fitted = _widest(most, lambda size: attempt(sorted(order[:size])))
+            fitted = fitted or _widest(most, lambda size: attempt(sorted(order[:size]), why=False))
         if fitted:
             self.lessons.append(hit)
         return fitted
@@ -323,7 +351,7 @@ class _Block:
         def attempt(steps: int) -> bool:
             excerpt = build_excerpt(paragraphs, steps * _EXCERPT_STEP)
             quoted = [f"  {line}".rstrip() for line in excerpt.split("\n")]
-            lines = [*head, f"From {_name(hit)}:", *quoted, CONTEXT_CLOSE]
+            lines = [*head, f"From {self._name(hit)}:", *quoted, CONTEXT_CLOSE]
             if fitting := bool(excerpt) and self._fits(lines, limit):
                 self.lines = lines
             return fitting
@@ -333,13 +361,16 @@ class _Block:
             self.notes.append(hit)
         return fitted
 
+    def _name(self, hit: Hit) -> str:
+        return safe_line(self.name(hit)) or "unnamed"
+
 
 class _Form:
     """The lines of a lesson, with every text of the card defanged."""
 
-    def __init__(self, hit: Hit, number: int, *, labelled: bool) -> None:
+    def __init__(self, hit: Hit, number: int, *, name: str, labelled: bool) -> None:
         card = hit.card
-        self.name = _name(hit)
+        self.name = name
         facts = [safe_line(card.severity), self.name]
         if card.occurrences > 1:
             facts.insert(1, f"seen {card.occurrences}×")
@@ -369,6 +400,19 @@ class _Form:
         if more := self.total - len(shown):
             lines.append(f"   … {more} more in {self.name}")
         return lines
+
+
+def _names_subject(hit: Hit) -> bool:
+    """Return whether a card has advice, or its title, tags or symptoms name the prompt's subject.
+
+    A card without advice is often a long document. The words that it shares with a prompt may come
+    from any part of it. Therefore one of the rarest of these words must be in its title.
+    """
+    card = hit.card
+    if not card.is_title_only or protects_file(hit) or hit.meaning > 0:
+        return True
+    terms = analyze(" ".join((card.title, *card.topics, *card.symptoms)))
+    return not set(hit.matched[:_RAREST]).isdisjoint(terms)
 
 
 def _settle_conflicts(
@@ -416,7 +460,3 @@ def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
 
 def _odds(confidence: float) -> float:
     return confidence / max(1 - confidence, 1e-9)
-
-
-def _name(hit: Hit) -> str:
-    return safe_line(shown_name(hit)) or "unnamed"

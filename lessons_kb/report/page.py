@@ -257,16 +257,17 @@ def describe(overview: Overview, *, scope: str = "") -> str:
     times = _times(overview.injections)
     summary = f"{cards}. In {sessions}, lessons were injected {times}."
     if overview.checked:
-        summary += (
-            f" Of {counted(overview.checked, 'checklist item')} checked, "
-            f"{_share(overview.addressed, overview.checked)} were addressed."
-        )
+        share = _share(overview.addressed, overview.checked)
+        items = counted(overview.checked, "checklist item")
+        summary += f" Agents showed that they did {share} of {items}."
     if overview.recurrences:
         summary += f" A mistake was left in spite of its lesson {_times(overview.recurrences)}."
-    elif overview.sessions:  # outside of sessions lessons are injected, but no mistake is seen
-        summary += " No mistake was seen left in spite of its lesson."
+    elif any(effect.told.of for effect in overview.effects):
+        summary += " No mistake was left in spite of its lesson."
+    elif overview.sessions:  # outside of sessions no outcome is recorded
+        summary += " No fact has shown yet whether a mistake was made again."
     pooled = tell_pooled(overview.pooled)
-    return f"{summary} Lessons prevent their mistakes by {pooled}." if pooled else summary
+    return f"{summary} The effect of the lessons: {pooled}." if pooled else summary
 
 
 def _axis_end(effects: Sequence[Effect]) -> float:
@@ -389,8 +390,8 @@ def _tiles(overview: Overview) -> list[dict[str, str]]:
     checked = f"of {overview.checked:,} checked" if overview.checked else "none checked yet"
     tiles = (
         ("Cards", f"{overview.cards:,}", f"plus {others}" if others else "in total"),
-        ("Mistakes recorded", f"{overview.occurrences:,}", "sum of occurrences"),
-        ("Sessions", f"{overview.sessions:,}", "with hooks"),
+        ("Mistakes", f"{overview.occurrences:,}", "counted by the cards"),
+        ("Sessions", f"{overview.sessions:,}", "of agents with hooks"),
         ("Injected", f"{overview.injections:,}", tokens),
         ("Items addressed", _share(overview.addressed, overview.checked) or "–", checked),
         ("Left", f"{overview.recurrences:,}", "mistakes made despite their card"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lessons_kb.brain.brain import Brain
 from lessons_kb.ledger.given import Homes, note_given
 from lessons_kb.ledger.session_memory import GivenCard
@@ -41,4 +43,5 @@ def pack_all(hook: Hook) -> AllCards:
     if brain.ensure_indexed():
         cards = brain.read(lambda index: index.catalogue.all_cards())
     hits = [Hit(card=card, score=1.0, bm25=0.0, passed=True) for card in cards if card.kind != NOTE]
-    return AllCards(brain=brain, block=hook.can.pack_known(hits, brain.settings.preflight))
+    block = hook.can.pack_known(hits, brain.settings.preflight, partial(hook.name_file, brain))
+    return AllCards(brain=brain, block=block)

@@ -163,8 +163,16 @@ class Capabilities(AgentTraits):
         """
         return estimate_tokens(text) if count_bytes(text) <= self.max_bytes else _ENDLESS
 
-    def pack_known(self, hits: Sequence[Hit], settings: PreflightSettings) -> Preflight:
-        """Pack lessons without a prompt into a block for this event, in the given order."""
+    def pack_known(
+        self,
+        hits: Sequence[Hit],
+        settings: PreflightSettings,
+        name: Callable[[Hit], str] | None = None,
+    ) -> Preflight:
+        """Pack lessons without a prompt into a block for this event, in the given order.
+
+        ``name`` returns the name of a card in the block, by default its id.
+        """
         packed: Preflight = load(PACK_LESSONS).pack(
             hits,
             [],
@@ -174,6 +182,7 @@ class Capabilities(AgentTraits):
             settings=replace(settings, budget=min(settings.budget, self.tokens)),
             counter=self.count_tokens,
             max_chars=self.max_bytes,
+            name=name,
         )
         return packed
 

@@ -134,6 +134,7 @@ def _find_content(
         max_chars=can.max_bytes,
         counter=can.count_tokens,
         served=server.collect if server is not None else None,
+        name=hook.name_file,
         place=find_file,
         titled=hook.state.all_titles,
         lasting=can.lasting and not event.again,

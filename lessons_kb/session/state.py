@@ -14,11 +14,14 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.ledger.session_memory import SessionMemory, WaitingText, lend_memory, read_memory
 from lessons_kb.ledger.withheld import is_withheld
-from lessons_kb.model import Card, Event
+from lessons_kb.model import SERVED, Card, Event, Hit
 from lessons_kb.on_demand import TITLES, load
+from lessons_kb.preflight.offers import shown_name
 from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.journal import Journal
+from lessons_kb.store.locations import real_path
 from lessons_kb.store.repositories import git_top
+from lessons_kb.text.paths import relative_path
 
 if TYPE_CHECKING:
     from lessons_kb.find.titles import Access
@@ -89,7 +92,7 @@ class Hook:
     def scope(self) -> str:
         """The project root, to which paths are relative, as the agent spells its directory."""
         directory = self.event.directory
-        real = directory if self.event.posted else os.path.realpath(directory)
+        real = directory if self.event.posted else real_path(directory)
         top = (not self.event.posted and git_top(real)) or real
         if top == real:
             return directory
@@ -105,6 +108,19 @@ class Hook:
             directory=directory, outside=can.reads_outside, ignored=can.reads_ignored
         )
         return access
+
+    @cached_property
+    def _working_directory(self) -> str:
+        return os.path.realpath(self.event.directory)
+
+    def name_file(self, brain: Brain, hit: Hit) -> str:
+        """Return the path of a card's file, relative to the session's directory if it is inside.
+
+        A card of a server, and a card for an agent on another machine, is named by its id.
+        """
+        if self.event.posted or SERVED in hit.card.id:
+            return shown_name(hit)
+        return relative_path(os.path.join(brain.root, hit.card.id), self._working_directory)
 
     @property
     def now(self) -> float:

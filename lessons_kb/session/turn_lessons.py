@@ -183,7 +183,11 @@ def give(
     packing = limits.packing
     if rules:
         packing = replace(packing, max_lessons=packing.max_lessons + len(rules))
-    block = hook.can.pack_known([*rules, *others], packing)
+
+    def name_file(hit: Hit) -> str:
+        return hook.name_file(homes[hit.brain, hit.card.id], hit)
+
+    block = hook.can.pack_known([*rules, *others], packing, name_file)
     given = note_given(homes, block, session, at=hook.now, occasion=hook.occasion, counted=counted)
     return block, given
 

@@ -165,6 +165,7 @@ def test_items_are_plain_text(markdown, text):
     ("## Root Cause\n\n### Detail\n\nUnder it.\n", "Under it."),
     ("## Root Cause\n\n> `Quoted`. Yes.\n", "Quoted."),
     ("## Root Cause\n\nTwo things:\n\n- the clock\n- the zone\n", "Two things: the clock"),
+    ("## Root Cause\n\n两种情况\uff1a\n\n- 时钟\n- 时区\n", "两种情况\uff1a 时钟"),
     ("## Root Cause\n\n<!-- name the mechanism -->\n", ""),
     ("## Root Cause\n\n## Mistake\n\nB.\n", "B."),
     ("## 근본 원인\n\n발신자를 확인하지 않았다. 그래서 뚫렸다.\n", "발신자를 확인하지 않았다."),

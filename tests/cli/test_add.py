@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.kit import commit
+
 TITLE = "Mailed an invoice without its attachment"
 WHOLE = (
     *("--why", "The mailer drops a file that is larger than its buffer, and reports success"),
@@ -146,7 +148,7 @@ def test_the_platforms_editor_opens_where_none_is_set(answer, brain, tmp_path, m
 @pytest.mark.slow
 def test_messages_are_folded_between_words_on_a_terminal(terminal, brain):
     asked = terminal("add", TITLE)
-    for what in ("--why", "--do", "--symptom"):
+    for what in ("Why did it", "What should", "How might"):
         asked.wait(what)
         asked.type("\n")
     seen = asked.end()
@@ -179,11 +181,12 @@ def test_a_card_that_says_the_same_in_other_words_is_named(lessons, brain):
 @pytest.mark.slow
 def test_a_terminal_is_asked_for_what_is_missing(terminal, brain):
     asked = terminal("add", "Rotated the signing key of the app", "--symptom", "logins fail")
-    asked.wait("--why:")
+    asked.wait("the card still needs:")
+    asked.wait("Why did it happen?")
     asked.type("The old app holds the public key and nobody ships it a new one\n")
-    asked.wait("--do (empty: no more):")
+    asked.wait("What should be checked next time? (empty: no more)")
     asked.type("Ship both public keys before the rotation\n\n")
-    asked.wait("--symptom (empty: no more):")
+    asked.wait("How might somebody word a task that needs this lesson? (empty: no more)")
     asked.type("phones are logged out over night\n\n")
     assert "rotated-the-signing-key-of-the-app.md" in asked.end()
     card = brain / "lessons" / "rotated-the-signing-key-of-the-app.md"
@@ -290,3 +293,69 @@ def test_a_slip_of_the_finger_names_no_card(lessons, project, monkeypatch):
     monkeypatch.chdir(project)
     assert lessons("bump", "te").code
     assert lessons("bump", "tel").code == 0
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch, lessons):
+    """A repository whose brain is in a folder of it; the working directory is its top."""
+    root = tmp_path / "project"
+    commit(root, **{"src/mail.py": "1\n"})
+    monkeypatch.chdir(root)
+    lessons("init", "docs/brain")
+    return root
+
+
+def test_the_path_that_is_printed_opens_from_here_and_names_the_card(lessons, repository):
+    path = lessons("add", TITLE, *WHOLE).out.strip()
+    assert path == "docs/brain/lessons/mailed-an-invoice-without-its-attachment.md"
+    assert (repository / path).is_file()
+    assert TITLE in lessons("show", path).out
+    assert f"({'medium'} · {path})" in lessons("preflight", "a customer got an empty mail").out
+
+
+@pytest.mark.parametrize("command", ["add", "create"])
+def test_a_path_that_matches_no_file_is_named_and_the_card_is_written(lessons, repository, command):
+    done = lessons(command, TITLE, *WHOLE, "--paths", "src/mail.py,src/mial.py,!src/old/**")
+    assert (done.code, (repository / done.out.strip()).is_file()) == (0, True)
+    assert "lessons: no file of this project matches the path src/mial.py\n" in done.err
+    assert done.err.count("no file of this project") == 1
+
+
+ALIKE = "Mailed an invoice without its footer"
+
+
+@pytest.mark.parametrize("command", ["add", "create"])
+def test_a_similar_card_is_named_with_the_command_that_counts_it(lessons, repository, command):
+    first = lessons("add", TITLE, *WHOLE)
+    assert "similar" not in first.err
+    why = "The mailer drops the last page of a template"
+    more = ("--why", why, "--do", "Render the last page in a test", *WHOLE[4:])
+    done = lessons(command, ALIKE, *more)
+    assert done.code == 0
+    card = "lessons/mailed-an-invoice-without-its-attachment.md"
+    assert f"similar to {card}: {TITLE}\n" in done.err
+    assert f"`lessons bump {card}`" in done.err
+    assert "`lessons delete lessons/mailed-an-invoice-without-its-footer.md`" in done.err
+    assert "similar" not in lessons(command, f"{ALIKE}s", *more, "--on-duplicate", "new").err
+
+
+def test_a_terminal_is_asked_whether_a_similar_card_is_the_same_mistake(
+    lessons, repository, answer
+):
+    lessons("add", TITLE, *WHOLE)
+    more = ("--why", "The mailer drops the last page", "--do", "Render the last page in a test")
+    seen = answer("add", ALIKE, *more, *WHOLE[4:], typed="y\n")
+    assert "Is it the same mistake?" in seen
+    assert "attachment.md (seen 2×)" in seen
+    assert not list(repository.rglob("*footer.md"))
+    assert "footer.md" in answer("add", ALIKE, *more, *WHOLE[4:], typed="\n")
+
+
+def test_an_edit_names_a_path_that_matches_no_file(lessons, repository, answer, monkeypatch):
+    path = repository / lessons("add", TITLE, *WHOLE).out.strip()
+    editor = f'{sys.executable} -c "import sys; p = sys.argv[1]; t = open(p).read(); '
+    editor += "open(p, 'w').write(t.replace('severity:', 'paths: [src/mial.py]\\nseverity:'))\""
+    monkeypatch.setenv("EDITOR", editor)
+    monkeypatch.delenv("VISUAL", raising=False)
+    assert "matches the path src/mial.py" in answer("edit", "mailed", typed="")
+    assert "src/mial.py" in path.read_text()

@@ -18,7 +18,8 @@ def test_the_last_prompt_counts_even_if_it_was_given_nothing(lessons, brain):
     done = lessons("check", "nothing done", "--fail-on", "denied,contradicted,open")
     assert (done.code, done.out) == (0, "No checklist items to check.\n")
     assert done.err == (
-        "lessons: no lesson to check: none was injected for the last prompt; use --card ID\n"
+        "lessons: no lesson to check: none was injected for the last prompt "
+        f"(“{OTHER}”); use --card ID\n"
     )
     assert lessons("check", "nothing done", "--card", "telegram").out.startswith("⚠")
 
@@ -233,11 +234,22 @@ def test_what_somebody_tries_on_the_command_line_is_no_evidence(lessons, brain):
     assert (found["injections"], found["addressed"], found["checked"]) == (0, 0, 0)
 
 
-def test_a_diff_that_tells_nothing_is_one_line(lessons, brain):
+def test_a_diff_lists_the_items_that_it_does_not_decide(lessons, brain):
     commit(brain)
     (brain / "page.py").write_text("theme = 'dusk'\n")
     git(brain, "add", "-A")
     done = lessons("check", "--diff", "--card", "telegram")
-    assert (done.code, done.out) == (0, "")
-    assert "the diff has no evidence about" in done.err
+    assert (done.code, done.err) == (0, "")
+    head, card, *items = done.out.splitlines()
+    assert head == "The diff does not show whether these items are done:"
+    assert card == (
+        "? Telegram remote execution must require an allowlist (lessons/telegram-allowlist.md)"
+    )
+    assert items == [
+        "    - [ ] Reject every chat id that is not on the allowlist",
+        "    - [ ] Cover the rejection with a test",
+    ]
+    data = lessons("check", "--diff", "--card", "telegram", "--json")
+    assert json.loads(data.out)["items"] == []
+    assert "the diff has no evidence about 2 items; --fail-on open lists them" in data.err
     assert "? open: " in lessons("check", "--diff", "--card", "telegram", "--fail-on", "open").out

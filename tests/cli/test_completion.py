@@ -73,9 +73,9 @@ def test_install_writes_completion_and_remove_restores_every_byte(lessons, home,
     assert done.code == 0
     assert "Already installed." in lessons("completion", "install", shell).out
     assert "removed" in lessons("completion", "remove").out
-    assert (start.read_bytes() if start.exists() else b"") == (before or b"")
+    assert (start.read_bytes() if start.exists() else None) == before
     left = [path for path in home.rglob("*") if ".local" not in path.as_posix()]
-    assert left in ([], [start])  # no file and no empty folder
+    assert left == ([] if before is None else [start])  # no file and no empty folder
     assert "no completion" in lessons("completion", "remove").out
 
 

@@ -83,9 +83,7 @@ def test_a_terminal_gets_bars_and_sparks(shop, at_terminal):
     shown = "\n".join(lines)
     assert re.search(r"^injected .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)
     assert all(len(line) <= 80 for line in lines if not line.startswith(" "))
-    assert "WITHOUT is the number of sessions in which the mistake was left" in " ".join(
-        shown.split()
-    )
+    assert "WITHOUT: sessions in which the mistake was left" in " ".join(shown.split())
 
 
 def test_json_holds_everything(shop, lessons):
@@ -101,7 +99,9 @@ def test_json_holds_everything(shop, lessons):
 
 
 def test_stages_and_projects_narrow_it(shop, lessons):
-    assert lessons("stats", "--stage", "DEV").out.startswith("cards       5 lessons")
+    shown = lessons("stats", "--stage", "DEV").out
+    assert shown.startswith("4 of 5 cards reached an agent so far. 1 helps, 1 does harm; 2 cannot")
+    assert "\ncards       5 lessons" in shown
     for filtered in (("--stage", "TEST"), ("--project", "other")):
         none = lessons("stats", *filtered)
         assert (none.code, none.out) == (0, "")
@@ -116,7 +116,7 @@ def test_an_empty_brain_and_an_empty_journal_say_what_to_do(tmp_path, monkeypatc
     assert json.loads(lessons("stats", "--json").out)["effects"] == []
     write(root, "lessons/a.md", "# Retry without a key\n\n- Send a key\n")
     shown = lessons("stats")
-    assert shown.out.startswith("cards     1 lesson; 0 notes\nmistakes  1 recorded by the cards\n")
+    assert shown.out.startswith("cards     1 lesson\nmistakes  1 counted by the cards")
     assert "no lesson was given yet; `lessons setup`" in shown.err
     card = lessons("stats", "a")
     assert "verdict  never used: no prompt has matched it yet\n" in card.out

@@ -80,10 +80,7 @@ def test_no_output_is_written_over_a_card(lessons, brain):
 
 REVIEW = "| # | Claim | State |\n|---|---|---|\n| C1 | It leaks | Evidenced |\n"
 FILES = {
-    "AGENTS.md": (NOTES, "memory"),
-    "CLAUDE.md": (NOTES, "memory"),
-    "GEMINI.md": (NOTES, "memory"),
-    ".github/copilot-instructions.md": (NOTES, "memory"),
+    "lessons.md": (NOTES, "memory"),
     ".cursor/rules/db.mdc": ("---\nglobs: '*.sql'\n---\n\n- Never drop a table\n", "memory"),
     "review.txt": (REVIEW, "review"),
     "lessons.jsonl": ('{"title": "Cache is never emptied"}\n', "jsonl"),
@@ -107,12 +104,13 @@ def test_import_finds_out_what_a_file_is(lessons, brain, tmp_path):
 
 def test_import_reads_what_a_folder_holds(lessons, brain, tmp_path):
     project = tmp_path / "project"
-    for name in ("AGENTS.md", ".cursor/rules/db.mdc"):
-        write(project, name, FILES[name][0])
+    write(project, "AGENTS.md", NOTES)
+    write(project, ".cursor/rules/db.mdc", FILES[".cursor/rules/db.mdc"][0])
     write(project, "README.md", NOTES)
     done = lessons("import", project, "--json")
     titles = [step["title"] for step in json.loads(done.out)["steps"]]
-    assert titles == ["Never edit an applied migration", "Never drop a table"]
+    assert titles == ["Never drop a table"]
+    assert "AGENTS.md is not imported, because your agent reads it in each session" in done.err
     memory = "---\ndescription: Use uv here\ntype: feedback\n---\n\nNo pip.\n"
     write(tmp_path, "memory/a.md", memory)
     assert "Use uv here" in lessons("import", tmp_path / "memory").out
@@ -184,7 +182,7 @@ def test_prose_without_a_lesson_is_refused(lessons, brain, tmp_path):
         f"`lessons import memory {prose}` takes its sections all the same\n"
     )
     assert "Install" in lessons("import", "memory", prose).out
-    both = lessons("import", prose, write(tmp_path, "AGENTS.md", NOTES))
+    both = lessons("import", prose, write(tmp_path, "gotchas.md", NOTES))
     assert (both.code, "no lesson in" in both.err, "applied-migration" in both.out) == (
         0,
         True,
@@ -297,3 +295,44 @@ def test_a_file_outside_of_the_project_is_named_without_its_folders(lessons, bra
     found = [path for path in brain.rglob("lessons/*.md") if "sources:" in path.read_text()]
     (source,) = read_sources_of(found[0].read_text())
     assert source.resource == "file:lessons.md#L5"
+
+
+RULES = (
+    "# Guide\n\n## Web\n\n- When you change `web/a.tsx`, update its story\n"
+    "- Never edit an applied migration\n\nAsk first:\n\n- adding a dependency to the package\n"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AGENTS.md",
+        "CLAUDE.md",
+        "GEMINI.md",
+        ".github/copilot-instructions.md",
+        ".claude/rules/a.md",
+    ],
+)
+def test_a_file_that_agents_read_in_each_session_is_imported_only_by_its_kind(
+    lessons, brain, tmp_path, name
+):
+    path = write(tmp_path, name, RULES)
+    done = lessons("import", path, "--yes")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"lessons: {path} is not imported, because your agent reads it in each session already; "
+        f"`lessons diet` moves single rules to cards, and `lessons import memory {path}` copies "
+        "each rule to a card\n"
+    )
+    steps = json.loads(lessons("import", "memory", path, "--json").out)["steps"]
+    assert [step["title"] for step in steps if step["action"] == "create"] == [
+        "When you change `web/a.tsx`, update its story", "Never edit an applied migration",
+        "Ask first: adding a dependency to the package",
+    ]  # fmt: skip
+
+
+def test_rules_for_some_files_are_imported_as_before(lessons, brain, tmp_path):
+    path = write(
+        tmp_path, ".claude/rules/sql.md", "---\npaths: '*.sql'\n---\n\n- Never drop a table\n"
+    )
+    assert "Never drop a table" in lessons("import", path).out

@@ -377,6 +377,22 @@ def test_subagents_count_and_what_they_were_told_does_not(lessons, project):
     assert found["candidates"][0]["reasons"] == ["error came back"]
 
 
+def test_only_new_commits_are_read_from_git(lessons, project, write_history):
+    write_history(project)
+    fix = {"page8.py": "TITLE = 'eight'\n"}
+    commit(project, "fix: do not show an empty page", 21, **fix)
+    first = find(lessons)
+    blob = git(project, "rev-parse", "HEAD:page8.py").strip()
+    commit(project, "fix: show page nine", 22, **{"page9.py": "TITLE = 'nine'\n"})
+    path = project / ".git" / "objects" / blob[:2] / blob[2:]
+    path.chmod(0o600)
+    path.unlink()  # a commit whose content is lost cannot be read again
+    second = find(lessons)
+    assert (second["read"], second["trouble"]) == (1, [])
+    titles = {one["title"] for one in first["candidates"]}
+    assert {one["title"] for one in second["candidates"]} == titles | {"fix: show page nine"}
+
+
 def test_a_commit_that_speaks_of_the_error_is_its_fix(lessons, project):
     first, second = (("python import.py", ERROR.format(number)) for number in (1, 2))
     edit = {"file_path": str(project / "pay.py"), "old_string": "a", "new_string": "b"}

@@ -99,8 +99,8 @@ def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(lessons, brai
 
 def test_a_terminal_shows_what_is_imported_a_line_each(brain, at_terminal):
     rule = "Never call commit inside the loop, because each call syncs the disk of the service"
-    write(brain, "AGENTS.md", f"# Agents\n\n## Gotchas\n\n- {rule}\n")
-    shown = at_terminal("import", "AGENTS.md")
+    write(brain, "gotchas.md", f"# Agents\n\n## Gotchas\n\n- {rule}\n")
+    shown = at_terminal("import", "gotchas.md")
     assert shown[1].split() == ["ACTION", "TITLE", "WHERE"]
     assert cells_of(shown)[0][:1] == ["create"]
     assert shown[3].startswith("create  Never call commit inside the loop")

@@ -46,6 +46,46 @@ def test_what_is_gone_said_twice_or_contradicted_is_named(project, data):
     ]  # fmt: skip
 
 
+def test_tags_links_examples_and_other_code_are_not_said_twice(project, data):
+    code = '  ```py\n  agent = Agent(task="write the report of the week", llm=model)\n  ```\n'
+    rules = (
+        "- <browser_use_docs>\n- </browser_use_docs>\n"
+        "- Source: https://docs.example.org/quickstart/agent-settings-and-more\n"
+        "- Source: https://docs.example.org/quickstart/agent-settings-and-more.md\n"
+        "- Run a single test of the suite: `pytest tests/ci/test_one.py`\n"
+        "- Run all tests of the suite: `pytest tests/ci`\n"
+        f"- Example:\n{code}- Example two:\n{code}"
+        "- Read `src/test_EventNameHere.py`\n"
+    )
+    (project / "AGENTS.md").write_text(rules)
+    found = data()
+    assert (found["pairs"], found["gone"]) == ([], [])
+
+
+def test_three_remarks_of_a_kind_are_printed_and_the_others_are_counted(project, diet):
+    rules = (
+        "- Always run the whole integration suite before a release\n"
+        "- Answer each question of a reviewer within one working day\n"
+        "- Keep generated clients out of the pull requests of humans\n"
+        "- Prefer composition over inheritance in every new module\n"
+        "- Name each feature flag after the ticket that removes it\n"
+    )
+    (project / "AGENTS.md").write_text(rules * 2)
+    shown = diet().out
+    assert shown.count("says the same as") == 3
+    assert "2 more rules say the same as another rule (-v lists them)" in shown
+    assert diet("-v").out.count("says the same as") == 5
+
+
+def test_the_sum_is_of_what_one_agent_reads(project, lessons):
+    (project / "CLAUDE.md").write_text("- Be brief in all of your answers\n")
+    (project / ".codex").mkdir()
+    shown = lessons("diet").out
+    sums = dict(re.findall(r"every session of ([\w-]+): (\d+) tokens today", shown))
+    assert list(sums) == ["claude-code", "codex"]
+    assert int(sums["claude-code"]) < 20 < int(sums["codex"])
+
+
 def test_sessions_of_this_machine_tell_what_was_relevant_and_broken(
     project, data, monkeypatch, tmp_path
 ):

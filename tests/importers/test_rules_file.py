@@ -76,7 +76,7 @@ When changing `src/pay/base.py`, apply the change to all providers:
 
 
 def test_a_title_of_an_imported_rule_says_more_than_its_topic():
-    imported = read_notes(TOPICS, name="AGENTS.md")
+    imported = read_notes(TOPICS, name="notes.md")
     titles = [lesson.title for lesson in imported.lessons]
     titles += [passed.title for passed in imported.passed_over]
     for title in (

@@ -150,7 +150,7 @@ def test_whatever_a_text_holds_the_page_keeps_its_shape(
             "",
             [
                 "2 cards, none of them injected yet.",
-                "there is nothing to draw",
+                "so there is no chart",
                 "2 cards have never been given",
                 "None yet. Proposals need some weeks of use.",
                 "None. Nothing has been injected yet.",
@@ -160,7 +160,10 @@ def test_whatever_a_text_holds_the_page_keeps_its_shape(
         (
             [{"injected": 1, "sessions": 1, "tokens": 80, "addressed": 1}],
             "",
-            ["1 card. In 1 session, lessons were injected once. Of 1 checklist item checked"],
+            [
+                "1 card. In 1 session, lessons were injected once.",
+                "Agents showed that they did 100 % of 1 checklist item.",
+            ],
             r"1 card has|\b1 (?:cards|sessions|times|items)\b",
         ),
     ],
@@ -184,8 +187,8 @@ def test_the_summary_counts_recurrences(overview, effect):
     by = "+40 points over 3 cards (95 % interval +20 to +61)"
     for seen, said in (
         (overview(once), "A mistake was left in spite of its lesson once."),
-        (overview(none), "No mistake was seen left in spite of its lesson."),
-        (overview(once, pooled=pooled), f"Lessons prevent their mistakes by {by}."),
+        (overview(none), "No fact has shown yet whether a mistake was made again."),
+        (overview(once, pooled=pooled), f"The effect of the lessons: {by}."),
     ):
         assert describe(seen).endswith(said)
 
@@ -346,6 +349,6 @@ def test_a_single_week_is_a_sentence_and_no_chart(page, overview, effect):
 def test_nothing_is_called_followed_beside_a_checklist_that_was_not(page, overview, effect):
     counts = {"injected": 1, "sessions": 1, "tokens": 80, "unaddressed": 3}
     shown = page(overview(effect(**counts)))
-    assert "0\u00a0% were addressed" in shown
+    assert "they did 0\u00a0% of 3 checklist items" in shown
     assert "followed" not in shown
-    assert "no checklist is ignored often enough to tell" in shown
+    assert "no checklist is certainly ignored" in shown

@@ -104,6 +104,18 @@ def test_sixteen_first_hooks_start_one(installation, tmp_path):
     assert len(installation.pids()) == 1
 
 
+def test_an_option_of_the_hook_is_no_agent_and_leaves_no_error(installation):
+    installation.start()
+    client = installation.package / "hook_client.py"
+    done = subprocess.run(
+        [installation.python, "-I", "-S", client, "--help"],
+        input="{}", capture_output=True, text=True, env=installation.environment, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "usage: lessons-hook AGENT" in done.stderr
+    assert (installation.status()["answered"], installation.status()["last_error"]) == (0, "")
+
+
 def test_one_killed_or_without_its_socket_is_named_and_replaced(installation):
     first = installation.start()["pid"]
     os.kill(first, signal.SIGSTOP)

@@ -28,12 +28,14 @@ from lessons_kb.cli.write_card import (
     ask_duplicate,
     name_card,
     say_destination,
+    say_paths,
+    settle_similar,
     write_card,
 )
 from lessons_kb.errors import Contradiction, DuplicateCard, Incomplete, InputError
 from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import BROAD_PATHS, COMPARE_CARDS, PROPOSE_DRAFT, load
+from lessons_kb.on_demand import COMPARE_CARDS, PROPOSE_DRAFT, load
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 _OPTION_FOR = {
@@ -47,6 +49,12 @@ _OPTION_FOR = {
 
 
 _REPEATABLE = ("--do", "--symptom")
+_QUESTIONS = {
+    "--why": "Why did it happen?",
+    "--do": "What should be checked next time?",
+    "--symptom": "How might somebody word a task that needs this lesson?",
+}
+"""Maps options to the questions that a user at a terminal answers instead."""
 
 
 def _say_missing(error: Incomplete, title: str, on_duplicate: str | None) -> None:
@@ -64,7 +72,9 @@ def _say_missing(error: Incomplete, title: str, on_duplicate: str | None) -> Non
 
 def _ask(option: str) -> str:
     hint = " (empty: no more)" if option in _REPEATABLE else ""
-    return str(typer.prompt(f"{option}{hint}", default="", show_default=False, err=True)).strip()
+    question = f"{_QUESTIONS[option]}{hint}\n"
+    answer = typer.prompt(question, default="", show_default=False, prompt_suffix="> ", err=True)
+    return str(answer).strip()
 
 
 def _ask_for(chosen: CardOptions, missing: Container[str | None]) -> bool:
@@ -180,15 +190,14 @@ def add(
             elif not can_ask or not missing <= {"--why", *_REPEATABLE}:
                 _say_missing(error, title, on_duplicate)
             else:
+                say("the card still needs:")
                 for line in error.missing:
-                    say(line)
+                    say(f"  {line}")
                 if _ask_for(chosen, missing):
                     continue
                 _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
-    print_answer({"card": as_data(card), "missing": []}, name_card(card))
-    if card.paths:
-        problem = load(BROAD_PATHS).explain_broad_paths(card, brains.directory)
-        if problem:
-            say(problem)
+    card = settle_similar(brains, card, on_duplicate)
+    print_answer({"card": as_data(card), "missing": []}, name_card(brains, card))
+    say_paths(brains, card)
     say_destination(brains)

@@ -35,10 +35,16 @@ from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, Fin
 from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence
 from lessons_kb.postcheck.item_states import check_items, read_texts
 from lessons_kb.process.git import Diff
-from lessons_kb.text.sanitize import counted
+from lessons_kb.store.journal import ASKED
+from lessons_kb.text.sanitize import clean_line, counted, shorten
 from lessons_kb.values import replace
 
+_LONGEST = 60
+"""The maximum number of characters of a prompt that a message quotes."""
 FAILING = (DENIED, CONTRADICTED, OPEN)
+_MOST_CARDS, _MOST_ITEMS = 5, 3
+"""The maximum numbers of cards, and of items of each, that a diff leaves undecided and that are
+listed."""
 
 
 def check(
@@ -103,26 +109,46 @@ def check(
         ]
     else:
         result = _check_answer(brains, answer or (), evidence or (), card, session)
+    undecided: list[CheckedItem] = []
     if diff is not None and OPEN not in failing:  # a diff is no evidence about an open item
+        undecided = [item for item in result.items if item.state == OPEN]
         decided = tuple(item for item in result.items if item.state != OPEN)
-        undecided = len(result.items) - len(decided)
-        if undecided:
-            items = counted(undecided, "item")
-            say(f"the diff has no evidence about {items}; --fail-on open lists them")
-            if not (decided or effects) and form == "text" and not options().json:
-                return
         result = replace(result, items=decided)
+        if undecided and (form != "text" or options().json):
+            items = counted(len(undecided), "item")
+            say(f"the diff has no evidence about {items}; --fail-on open lists them")
     data = render.check_data(result)
     lines = render.check_text(result, brains.members[0].settings.language).splitlines()
     if diff is not None:
         data["effects"] = as_data(effects)
-        lines = lines if result.items or not effects else []
+        lines = lines if result.items or not (effects or undecided) else []
         lines += [f"{effect.rule}: {effect.message}; {effect.fix}" for effect in effects]
+        lines += _describe_undecided(brains, undecided)
     annotations = [_annotate_item(brains, item) for item in result.unaddressed]
     annotations += [_annotate_effect(brains, effect) for effect in effects]
     print_findings("json" if options().json else form, data, lines, annotations)
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
+
+
+def _describe_undecided(brains: Brains, items: Sequence[CheckedItem]) -> list[str]:
+    """Return the items that a diff does not show to be done, by card, at most a few of each."""
+    by_card: dict[str, list[CheckedItem]] = {}
+    for item in items:
+        by_card.setdefault(item.card.id, []).append(item)
+    lines: list[str] = []
+    for card_id, own in list(by_card.items())[:_MOST_CARDS]:
+        path = relative_path(Cards(brains).read(card_id)[0])
+        lines.append(f"? {clean_line(own[0].card.title)} ({clean_line(path)})")
+        lines += [f"    - [ ] {clean_line(item.item)}" for item in own[:_MOST_ITEMS]]
+        if len(own) > _MOST_ITEMS:
+            lines.append(f"    … {len(own) - _MOST_ITEMS} more")
+    if not lines:
+        return []
+    if len(by_card) > _MOST_CARDS:
+        lines.append(f"… {counted(len(by_card) - _MOST_CARDS, 'card')} more")
+    what = "this item is" if len(items) == 1 else "these items are"
+    return [f"The diff does not show whether {what} done:", *lines]
 
 
 def _check_diff(
@@ -164,7 +190,10 @@ def _check_answer(
         return judge(check_items(cards, text, facts), text, facts)
     result = judge(check_items(find_given(brains.members, session), text, facts), text, facts)
     if not result.checked:
-        say("no lesson to check: none was injected for the last prompt; use --card ID")
+        prompts = brains.members[0].journal.events.find(session=session, kinds=ASKED, limit=1)
+        texts = [f" (“{shorten(clean_line(prompt.text), _LONGEST)}”)" for prompt in prompts]
+        about = "".join(texts)
+        say(f"no lesson to check: none was injected for the last prompt{about}; use --card ID")
     return result
 
 

@@ -25,7 +25,9 @@ from lessons_kb.cli.write_card import (
     edit_file,
     name_card,
     say_destination,
+    say_paths,
     say_unfinished,
+    settle_similar,
     write_card,
 )
 from lessons_kb.collection.cards import Cards
@@ -102,8 +104,9 @@ def create(
         card = write_card(brains, title, on_duplicate, details, whole=False)
     except DuplicateCard as error:
         existing = ask_duplicate(brains, error, on_duplicate)
-        rule = "contradicts" if isinstance(error, Contradiction) else "new"
-        card = existing or write_card(brains, title, rule, details, whole=False)
+        on_duplicate = "contradicts" if isinstance(error, Contradiction) else "new"
+        card = existing or write_card(brains, title, on_duplicate, details, whole=False)
+    card = settle_similar(brains, card, on_duplicate)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
         path = Cards(brains).read(card.id)[0]
@@ -113,7 +116,8 @@ def create(
             Cards(brains).delete(card.id)
             say("the template was not changed, so no card was written")
             return
-    print_answer(as_data(card), name_card(card))
+    print_answer(as_data(card), name_card(brains, card))
     say_destination(brains)
     if is_new:
+        say_paths(brains, Cards(brains).get(card.id))
         say_unfinished(brains, card.id)

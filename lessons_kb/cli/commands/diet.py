@@ -29,7 +29,13 @@ from lessons_kb.diet.diet import Diet, find_project, read_diet
 from lessons_kb.diet.plan import Move, Plan, Stay, count_afterwards, count_every_session, plan_diet
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.proposals import describe_rule, may_have_condition, read_proposal
-from lessons_kb.diet.readers import Reader, count_for_agent, find_readers, why_file_stays
+from lessons_kb.diet.readers import (
+    Reader,
+    count_for_agent,
+    find_readers,
+    read_as_agent,
+    why_file_stays,
+)
 from lessons_kb.diet.remarks import Use, count_uses, find_gone, find_pairs
 from lessons_kb.diet.transaction import apply_diet, recover, undo_diet
 from lessons_kb.errors import InputError, LessonsError
@@ -52,6 +58,12 @@ from lessons_kb.writers.prompt import (
 _SHOWN = 70
 _FIRST_REASONS = 6
 _MOST_NAMED = 3
+_MORE = {
+    "contradicts": "rules contradict another rule",
+    "same": "rules say the same as another rule",
+    "gone": "rules name a file that is not there",
+}
+"""Maps a kind of remark to the text after the number of remarks that are not printed."""
 
 
 def diet(
@@ -267,12 +279,12 @@ def _print_plan(diet: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: b
     sessions, uses = _count_uses(diet)
     _print_moves(plan, uses if sessions else {})
     _print_stays(plan, verbose=verbose)
-    _print_remarks(diet)
+    _print_remarks(diet, verbose=verbose)
     _print_readers(diet, readers)
     if sessions:
         total = f"{counted(sessions, 'session')} on this machine"
         say(f"sessions: how many of {total} concerned the rule")
-    _print_sum(diet, plan)
+    _print_sum(diet, plan, readers)
     if plan.moves:
         say("next: `lessons diet --apply` shows the diff and asks")
 
@@ -315,14 +327,26 @@ def _print_stays(plan: Plan, *, verbose: bool) -> None:
     print_wrapped(f"{rules} stay (-v lists them): {'; '.join(told)}")
 
 
-def _print_remarks(diet: Diet) -> None:
+def _print_remarks(diet: Diet, *, verbose: bool) -> None:
+    """Print contradictions, repetitions and missing files, at most a few of each by default."""
+    remarks: dict[str, list[str]] = {"contradicts": [], "same": [], "gone": []}
     verbs = {"same": "says the same as", "contradicts": "contradicts"}
+    named = set[tuple[str, str]]()
     for kind, first, second in find_pairs(diet):
         place = f"{second.file}:{second.rule.line}"
+        if (kind, place) in named:  # it was compared with several rules
+            continue
+        named.add((kind, place))
         what = f"{place} {verbs[kind]} {first.file}:{first.rule.line}"
-        print_wrapped(clean_line(f"{what}: {shorten(second.rule.words, _SHOWN)}"))
+        remarks[kind].append(f"{what}: {shorten(second.rule.words, _SHOWN)}")
     for file, rule, name in find_gone(diet):
-        print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
+        remarks["gone"].append(f"{file.name}:{rule.line} names {name}, which is not there")
+    for kind, lines in remarks.items():
+        shown = lines if verbose else lines[:_MOST_NAMED]
+        for line in shown:
+            print_wrapped(clean_line(line))
+        if hidden := len(lines) - len(shown):
+            print_wrapped(f"{hidden} more {_MORE[kind]} (-v lists them)")
 
 
 def _print_readers(diet: Diet, readers: Sequence[Reader]) -> None:
@@ -343,7 +367,7 @@ def _print_readers(diet: Diet, readers: Sequence[Reader]) -> None:
         print_wrapped(clean_line(f"{shown}{more} {verb} read by {names_of_all}"))
 
 
-def _print_sum(diet: Diet, plan: Plan) -> None:
+def _print_sum(diet: Diet, plan: Plan, readers: Sequence[Reader]) -> None:
     for file in diet.files:
         after = plan.texts[file.name]
         where = f" (only for {', '.join(file.globs)})" if file.globs else ""
@@ -352,13 +376,32 @@ def _print_sum(diet: Diet, plan: Plan) -> None:
                 f"{estimate_tokens(file.text):,} tokens today, {estimate_tokens(after or ''):,}"
             )
             print_wrapped(clean_line(f"{file.name}: {counts} afterwards{where}"))
-    before = count_every_session(diet)
-    after_all = count_afterwards(diet, plan)
-    share = f" ({after_all / before - 1:.0%})" if before > after_all else ""
-    print_wrapped(
-        f"every session: {before:,} tokens today, {after_all:,} afterwards{share}; "
-        f"{counted(len(plan.moves), 'card')}, whose titles are not listed"
-    )
+    sums = _sum_by_agent(diet, plan, readers)
+    for place, (whose, before, after_all) in enumerate(sums):
+        share = f" ({after_all / before - 1:.0%})" if before > after_all else ""
+        cards = f"; {counted(len(plan.moves), 'card')}, whose titles are not listed"
+        end = cards if place == len(sums) - 1 else ""
+        print_wrapped(f"{whose}: {before:,} tokens today, {after_all:,} afterwards{share}{end}")
+
+
+def _sum_by_agent(diet: Diet, plan: Plan, readers: Sequence[Reader]) -> list[tuple[str, int, int]]:
+    """Return whose sessions read the rules, and their tokens today and afterwards.
+
+    An agent reads only its own files, so that the sum of all files is more than any session reads.
+    """
+    whole = count_every_session(diet), count_afterwards(diet, plan)
+    texts = [replace(file, text=plan.texts[file.name] or "") for file in diet.files]
+    afterwards = replace(diet, files=texts)
+    agents: dict[tuple[int, int], list[str]] = {}
+    for reader in readers:
+        before = estimate_tokens(read_as_agent(diet, reader.agent))
+        after = estimate_tokens(read_as_agent(afterwards, reader.agent))
+        agents.setdefault((before, after), []).append(reader.agent)
+    if not agents or list(agents) == [whole]:
+        return [("every session", *whole)]
+    return [
+        (f"every session of {' and '.join(names)}", *counts) for counts, names in agents.items()
+    ]
 
 
 def _print_data(diet: Diet, plan: Plan, readers: Sequence[Reader], uses: Mapping[str, Use]) -> None:
@@ -422,7 +465,7 @@ def _apply(
         print_wrapped(clean_line(f"card: {move.title}"))
         print_wrapped(clean_line(f"  holds for: {move.condition.said}; {move.proof}"))
     _print_readers(diet, readers)
-    _print_sum(diet, plan)
+    _print_sum(diet, plan, readers)
     place = os.path.join(brain.root, "lessons")
     print_wrapped(f"The cards go to {clean_line(place)}.")
     if not (yes or confirm(f"Move these rules into {counted(len(plan.moves), 'card')}?")):

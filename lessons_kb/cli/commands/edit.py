@@ -6,7 +6,7 @@ import os
 
 from lessons_kb.cli.options import OptionalId, open_brain
 from lessons_kb.cli.output import is_interactive, say
-from lessons_kb.cli.write_card import edit_file, say_complete, say_unfinished
+from lessons_kb.cli.write_card import edit_file, say_complete, say_paths, say_unfinished
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
@@ -34,11 +34,15 @@ def edit(card: OptionalId = None) -> None:
     edit_file(path)
     if not os.path.exists(path):
         say(f"{clean_line(match.id)} no longer exists")
-    elif say_unfinished(brains, name):
-        edited = CardLookup(brains).get(name)
-        if read_bytes(brain.root, match.id, limit=MAX_BYTES) == before:
-            say(f"{clean_line(edited.id)} was not changed")
-        elif was_complete and edited.status == match.status == "active":
-            say(f"{clean_line(edited.id)} is saved")
-        else:
-            say_complete(edited)
+        return
+    is_complete = say_unfinished(brains, name)
+    edited = CardLookup(brains).get(name)
+    say_paths(brains, edited)
+    if not is_complete:
+        return
+    if read_bytes(brain.root, match.id, limit=MAX_BYTES) == before:
+        say(f"{clean_line(edited.id)} was not changed")
+    elif was_complete and edited.status == match.status == "active":
+        say(f"{clean_line(edited.id)} is saved")
+    else:
+        say_complete(edited)

@@ -21,7 +21,9 @@ from lessons_kb.collection.exchange import (
     Exchange,
     ImportStep,
     find_files,
+    find_rules_files,
     guess_source,
+    is_read_each_session,
 )
 from lessons_kb.collection.kept_lessons import find_kept_lessons
 from lessons_kb.errors import InputError
@@ -86,7 +88,11 @@ def import_cards(
     for note in plan.notes:
         say(clean_line(note))
     if not files:
-        say("nothing to import: no memory, file of lessons or rule of this project was found")
+        has_rules = bool(find_rules_files(brains.directory))
+        hint = "; `lessons diet` is for the rules files of your agents" if has_rules else ""
+        say(
+            f"nothing to import: no memory, file of lessons or rule of this project was found{hint}"
+        )
         return
     _print_steps(steps)
     is_planned = any(step.action != "skip" for step in steps)
@@ -125,7 +131,7 @@ def _find_kept(brains: Brains) -> list[tuple[str, str]]:
     """Return and report (source, path) of the lessons that this project already has elsewhere."""
     claude, codex = find_memory_folders()
     paths = find_kept_lessons(brains, claude=claude, codex=codex)
-    sources = [(guess_source(path), path) for path in paths]
+    sources = [(guess_source(path), path) for path in paths if not is_read_each_session(path)]
     usable = [(source, path) for source, path in sources if source != PROSE]
     _report_sources(usable)
     return usable
@@ -141,6 +147,13 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
             raise InputError(f"no file to import; write `lessons import {words[0]} FILE`")
         return [(words[0], path) for path in words[1:]]
     files = [path for word in words for path in find_files(word)]
+    standing = [path for path in files if is_read_each_session(path)]
+    if standing:
+        advice = _advise_diet(standing)
+        if len(standing) == len(files):
+            raise InputError(advice)
+        say(advice)
+        files = [path for path in files if path not in standing]
     sources = [(guess_source(path), path) for path in files]
     prose = [clean_line(path) for source, path in sources if source == PROSE]
     if prose:
@@ -152,6 +165,18 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
     usable = [(source, path) for source, path in sources if source != PROSE]
     _report_sources(usable)
     return usable
+
+
+def _advise_diet(paths: Sequence[str]) -> str:
+    """Return why rules files are not imported, and what to do instead."""
+    names = ", ".join(map(clean_line, paths[:_MOST_NAMED]))
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    verb, file = ("are", "them") if len(paths) > 1 else ("is", "it")
+    return (
+        f"{names}{more} {verb} not imported, because your agent reads {file} in each session "
+        f"already; `lessons diet` moves single rules to cards, and "
+        f"`lessons import memory {shell_word(paths[0])}` copies each rule to a card"
+    )
 
 
 def _report_sources(files: Sequence[tuple[str, str]]) -> None:

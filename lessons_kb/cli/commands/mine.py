@@ -10,7 +10,6 @@ from typer import Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.choose_candidates import choose_candidates, read_count
-from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
 from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import (
     cut_cells,
@@ -32,7 +31,7 @@ from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.draft_text import list_signs
 from lessons_kb.mining.mine_project import MiningResult
 from lessons_kb.model import Card
-from lessons_kb.on_demand import MINE_MEMORIES, load
+from lessons_kb.on_demand import COMPLETE_DRAFTS, MINE_MEMORIES, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import is_brain
 from lessons_kb.text.sanitize import clean_line, counted
@@ -147,7 +146,7 @@ def mine(
         count = read_count(draft, option="--memories")
         new_drafts = load(MINE_MEMORIES).mine_memories(brains, count, limit or SHOWN)
         if with_ is not None:
-            write_drafts(brains, new_drafts, with_, yes=yes)
+            load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
         return
     if as_cards:
         if with_ is not None or show_prompt or all_projects:
@@ -163,11 +162,16 @@ def mine(
         positions = choose_candidates(past.candidates, draft or "1")
         chosen = [past.candidates[position] for position in positions]
         drafts = mined_drafts.draft(brains, chosen, len(chosen), write=False)
-        print_prompts(build_prompts(brains, drafts))
+        _print_prompts(brains, drafts)
         return
     new_drafts = _report(brains, past, draft, limit, ask_agent=with_ is None)
     if with_ is not None:
-        write_drafts(brains, new_drafts, with_, yes=yes)
+        load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
+
+
+def _print_prompts(brains: Brains, drafts: Sequence[Draft]) -> None:
+    completion = load(COMPLETE_DRAFTS)
+    completion.print_prompts(completion.build_prompts(brains, drafts))
 
 
 def _draft_runs(
@@ -188,11 +192,11 @@ def _draft_runs(
     elif draft is None:
         say(f"{repaired}; this change has a draft already, or had one")
     elif show_prompt:
-        print_prompts(build_prompts(brains, [draft]))
+        _print_prompts(brains, [draft])
     else:
         print(f"{repaired}; 1 draft written; next: lessons review")
         if agent is not None:
-            write_drafts(brains, [draft], agent, yes=yes)
+            load(COMPLETE_DRAFTS).write_drafts(brains, [draft], agent, yes=yes)
 
 
 def _write_cards(
@@ -287,7 +291,7 @@ def _report(
         print_json({**counts, "left_out": left_out, "candidates": candidates, "drafts": written})
     elif new_drafts:
         print(f"{counted(len(new_drafts), 'draft')} written; next: lessons review")
-        suggestion = suggest_agent(new_drafts)
+        suggestion = load(COMPLETE_DRAFTS).suggest_agent(new_drafts)
         if ask_agent and suggestion:
             print(suggestion)
     elif past.candidates:

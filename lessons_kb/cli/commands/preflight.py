@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 from typer import Argument, Option
 
 from lessons_kb import render
-from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, read_text
+from lessons_kb.brain.brain import Brain
+from lessons_kb.cli.options import (
+    Paths,
+    Revision,
+    Session,
+    Stage,
+    open_brain,
+    read_text,
+    relative_path,
+)
 from lessons_kb.cli.output import options, print_json, print_wrapped, say, tell
 from lessons_kb.errors import Untrusted
 from lessons_kb.find.block import RetrievalOptions
 from lessons_kb.find.block import preflight as make_block
-from lessons_kb.model import Preflight
+from lessons_kb.model import Hit, Preflight
 from lessons_kb.on_demand import READ_DIFF, load
 from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer
@@ -23,6 +33,11 @@ from lessons_kb.values import replace
 
 _MAX_REPEATED = 60
 """In characters. A longer prompt is not repeated in the advice."""
+
+
+def _name_file(brain: Brain, hit: Hit) -> str:
+    """Return the path of a card, which opens from the working directory."""
+    return relative_path(os.path.join(brain.root, hit.card.id))
 
 
 def preflight(
@@ -60,7 +75,13 @@ def preflight(
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
     request = RetrievalOptions(
-        stage=stage, paths=paths, session=session or "", budget=budget, context=context
+        stage=stage,
+        paths=paths,
+        session=session or "",
+        budget=budget,
+        context=context,
+        name=_name_file,
+        place=_name_file,
     )
     block = make_block(brains, text, request, fresh=True, remember=True)
     language = brains.members[0].settings.language

@@ -62,6 +62,7 @@ _DAYS = 20
 _WEEKS_OF_A_CHART = 2
 
 
+_FEWEST_GROUPS = 2
 _SPARKS = "▁▂▃▄▅▆▇█"
 
 
@@ -72,15 +73,25 @@ _NEVER = VERDICTS[-1]
 
 
 _COLUMNS = {
-    "addressed": "ADDRESSED is the number of checklist items that an edit, a command or an answer "
-    "showed, of those that were checked.",
-    "without": "WITHOUT is the number of sessions in which the mistake was left, of those from "
-    "which the lesson was withheld.",
-    "with": "WITH is the same for the sessions that had the lesson.",
+    "items": "ITEMS: checklist items that an edit, a command or an answer showed to be done, of "
+    "those that were checked.",
+    "without": "WITHOUT: sessions in which the mistake was left, of those from which the "
+    "lesson was withheld.",
+    "with": "WITH: sessions in which the mistake was left, of those that had the lesson.",
 }
-"""Maps columns of the most injected cards to meanings, which are printed if there is a figure."""
+"""Maps columns of the most injected cards to their meanings. A column without a figure is left
+out."""
+_NUMBERS = " ".join(("injected", *_COLUMNS))
+"""The columns that are aligned at the right."""
+_NO_FACTS = (
+    "NO FACTS YET: no error, test, command or `detect` pattern has shown whether the mistake was "
+    "made again."
+)
+"""The meaning of this verdict, which is printed if a card has it."""
 
 
+_DECIDED = ("helps", "harms", "no effect")
+"""The verdicts that need enough facts."""
 _VERDICTS = {
     "harms": ("does harm", "do harm"),
     "helps": ("helps", "help"),
@@ -153,10 +164,14 @@ def stats(
 
 
 def _print_overview(overview: Overview) -> None:
+    if overview.injections:
+        print_wrapped(_summarize(overview))
+        print()
     kinds = ", ".join(counted(n, kind) for kind, n in overview.by_kind)
+    notes = f"; {counted(overview.notes, 'note')}" if overview.notes else ""
     rows = {
-        "cards": f"{kinds}; {counted(overview.notes, 'note')}",
-        "mistakes": f"{overview.occurrences:,} recorded by the cards",
+        "cards": f"{kinds}{notes}",
+        "mistakes": f"{overview.occurrences:,} counted by the cards; `lessons bump` adds one",
     }
     if overview.drafts:
         rows["drafts"] = f"{overview.drafts} to review with `lessons review`"
@@ -165,10 +180,9 @@ def _print_overview(overview: Overview) -> None:
         recurrences = _spark([period.recurrences for period in overview.periods])
         tokens = counted(overview.tokens, "token")
         rows["injected"] = f"{_injected(overview)}, {tokens}{injections}"
-        rows["addressed"] = _items(overview)
+        rows["items"] = _items(overview)
         if overview.sessions:  # mistakes are detected only in sessions
-            times = _times(overview.recurrences)
-            rows["left"] = f"{times}, in sessions that had the lesson{recurrences}"
+            rows["left"] = f"{_describe_left(overview)}{recurrences}"
     if overview.returned:
         count = counted(overview.returned, "lesson")
         rows["came back"] = f"{count} in spite of being given; `lessons escalate` has the next step"
@@ -193,7 +207,7 @@ def _print_overview(overview: Overview) -> None:
         return
     if most_injected := top(overview, ROWS):
         _print_title("Most injected")
-        columns = ("id", "injected", "addressed", "without", "with", "verdict")
+        columns = ("id", "injected", *_COLUMNS, "verdict")
         table = []
         for effect in most_injected:
             fractions = (
@@ -202,14 +216,18 @@ def _print_overview(overview: Overview) -> None:
                 _fraction(effect.told.times, effect.told.of),
             )
             table.append((effect.name, str(effect.injections), *fractions, effect.verdict))
-        print_table(columns, table, right=" ".join(columns[1:5]))
-        shown = {
-            name
+        used = [
+            place
             for place, name in enumerate(columns)
-            if name in _COLUMNS and any(row[place] for row in table)
-        }
-        if shown:
-            print_wrapped(" ".join(text for name, text in _COLUMNS.items() if name in shown))
+            if name not in _COLUMNS or any(row[place] for row in table)
+        ]
+        shown = [columns[place] for place in used]
+        print_table(shown, [[row[place] for place in used] for row in table], right=_NUMBERS)
+        meanings = [text for name, text in _COLUMNS.items() if name in shown]
+        if any(effect.verdict == "no facts yet" for effect in most_injected):
+            meanings.append(_NO_FACTS)
+        for meaning in meanings:
+            print_wrapped(meaning)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
         _print_title(f"Proposals ({len(proposed)}); nothing changes until you decide")
         proposed.sort(key=lambda effect: _URGENT.index(effect.proposal))
@@ -246,7 +264,8 @@ def _print_effect(effect: Effect, history: History) -> None:
     if added := tell_added([effect]):
         months = ", ".join(f"{month}: {before + since}" for month, before, since in effect.added)
         rows["in git"] = f"{added} ({months})"
-    rows["marks"] = format_marks(effect)
+    has_marks = effect.helpful or effect.harmful or effect.irrelevant
+    rows["marks"] = format_marks(effect) if has_marks else ""
     _print_facts({name: text for name, text in rows.items() if text})
     if not history:
         say("no usage recorded yet")
@@ -270,9 +289,13 @@ def _print_groups(overview: Overview) -> None:
     rows = []
     for by in ("stage", "project", "severity", "source", "status"):
         counts: Sequence[tuple[str, int]] = getattr(overview, f"by_{by}")
+        if len(counts) < _FEWEST_GROUPS:  # a single group repeats the total
+            continue
         rows += [(by, name, str(n)) for name, n in counts[:ROWS]]
         if rest := counts[ROWS:]:
             rows.append((by, counted(len(rest), "other"), str(sum(n for _name, n in rest))))
+    if not rows:
+        return
     if not sys.stdout.isatty():
         print()
     print_table(("by", "name", "cards"), rows, right="cards")
@@ -294,8 +317,28 @@ def _print_title(text: str) -> None:
     print_bold(text)
 
 
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number:,} times" if number else "never"
+def _summarize(overview: Overview) -> str:
+    """Return the state of the cards in two plain sentences."""
+    given = sum(bool(effect.injections) for effect in overview.effects)
+    verdicts = count_verdicts(overview.effects)
+    reached = [(verdicts[name], name) for name in _DECIDED if verdicts[name]]
+    decided = [f"{count} {_VERDICTS[name][count > 1]}" for count, name in reached]
+    text = f"{given} of {counted(overview.cards, 'card')} reached an agent so far."
+    if not decided:
+        what = "whether it helps" if given == 1 else "which of them help"
+        return f"{text} There are not enough facts yet to say {what}."
+    open_ = given - sum(verdicts[name] for name in _DECIDED)
+    rest = f"; {open_} cannot be judged yet" if open_ > 0 else ""
+    return f"{text} {', '.join(decided).capitalize()}{rest}."
+
+
+def _describe_left(overview: Overview) -> str:
+    """Return how often a mistake was left in a session that had its lesson."""
+    known = sum(effect.told.of for effect in overview.effects)
+    if not known:
+        return "not known yet; no fact has shown whether a mistake was made again"
+    times = "1 time" if overview.recurrences == 1 else f"{overview.recurrences:,} times"
+    return f"{times} a mistake was left in spite of its lesson, in {counted(known, 'known case')}"
 
 
 def _fraction(part: int, whole: int) -> str:
@@ -313,9 +356,11 @@ def _injected(effect: Effect | Overview) -> str:
 
 
 def _rate(rate: Rate) -> str:
-    """Return the number of sessions in which the mistake remained, and the rate's interval."""
+    """Return the number of sessions in which the mistake remained, and the rate's interval. Return
+    "" without a session whose outcome is known.
+    """
     if not rate.of:
-        return "no sessions"
+        return ""
     sessions = f"the mistake left in {rate.times} of {counted(rate.of, 'session')}"
     return f"{sessions} ({rate.times / rate.of:.0%}), from {rate.low:.0%} to {rate.high:.0%}"
 
@@ -323,8 +368,9 @@ def _rate(rate: Rate) -> str:
 def _items(effect: Effect | Overview) -> str:
     if not effect.checked:
         return "no answers checked yet"
-    items = counted(effect.checked, "item")
-    return f"{effect.addressed:,} of {items} ({effect.addressed / effect.checked:.0%})"
+    items = counted(effect.checked, "checklist item")
+    share = f"{effect.addressed / effect.checked:.0%}"
+    return f"{effect.addressed:,} of {items} shown to be done ({share})"
 
 
 def _spark(values: Sequence[int]) -> str:
