@@ -108,6 +108,7 @@ def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
             for draft in drafts
         ]
         print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
+        say("next: `lessons review --show ID`; `--accept ID` makes a card of a complete draft")
         suggestion = suggest_agent(drafts)
         if suggestion:
             say(suggestion)
