@@ -99,7 +99,7 @@ no need to return twice
     "Where the state cannot be written it is said at every prompt, which is better than never.",
     "Use the warning colour for the button and simplify the header.", "Set the limit to forty.",
     "Use the id of the order as the key.", "Wait now before the worker starts.",
-    "Don't ask me why it needs a second lock.",
+    "Don't ask me why it needs a second lock.", "Avoid a round trip on every request.",
     "The worker never looked at the key.", "It should have been closed.", "Should this be cached?",
 ])  # fmt: skip
 def test_no_housekeeping_becomes_an_item(body):
