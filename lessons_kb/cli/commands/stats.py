@@ -203,7 +203,7 @@ def _print_overview(overview: Overview) -> None:
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say(f"no lesson was given yet; {advise_agents()}")
+        say(f"no agent got a lesson yet; {advise_agents()}")
         return
     if most_injected := top(overview, ROWS):
         _print_title("Most injected")
