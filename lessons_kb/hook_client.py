@@ -19,6 +19,7 @@ if sys.platform != "win32":
     import posix
 
 PROTOCOL, BEGUN = b"2", b"begun"  # part of the identity; sent before a brain is written to
+WHOLE = b"whole"  # the last field, which shows that the answer is complete
 PATIENCE_SECONDS = 0.8  # for a daemon to begin, because it waits for a processor on a busy machine
 LONGER_SECONDS = 1.0  # from the beginning to the answer, since the daemon may have recorded lessons
 RESERVE_SECONDS = 0.5  # reserved for the second stage
@@ -117,7 +118,7 @@ def ask(
 
     Return [] if the daemon declines. Raises OSError if the answer is late.
     """
-    answer = b""
+    answer, whole = b"", pack(WHOLE)
     until = time.monotonic() + patience
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(patience)
@@ -129,6 +130,8 @@ def ask(
             if not answer:
                 until = time.monotonic() + longer
             answer += part
+            if answer.endswith(whole):  # on a busy machine, the connection is closed much later
+                break
             connection.settimeout(max(until - time.monotonic(), 0.001))
     finally:
         connection.close()
@@ -232,7 +235,7 @@ class Client:
             begin_start(identity(self.variables))  # the process below starts it or removes the mark
         except OSError:  # no input, no end of the input, or no answer in time
             pass
-        if answer[2:] == [b"whole"]:  # the last field shows that the answer is complete
+        if answer[2:] == [WHOLE]:
             _leave((1, answer[0]), (2, answer[1]), status=self._find_status(answer[1]))
         is_cut = self.is_late and not self.event.rstrip().endswith(b"}")
         if is_cut or len(self.event) > MAX_EVENT_BYTES:  # the process below only logs such an event
@@ -373,7 +376,7 @@ class Client:
 
     def _print_received(self) -> None:
         answer = unpack(self.received)
-        if answer[2:] == [b"whole"]:
+        if answer[2:] == [WHOLE]:
             _signal.setitimer(_signal.ITIMER_REAL, 0)
             try:
                 _write(1, answer[0])

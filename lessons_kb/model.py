@@ -166,6 +166,11 @@ class Card:
     """The changes of the project since the card was written. They are not part of its file."""
 
     @property
+    def latest_day(self) -> str:
+        """The day on which the mistake was last seen or the card was written; "" if unknown."""
+        return max(self.last_seen or "", self.created or "")
+
+    @property
     def is_title_only(self) -> bool:
         """Whether the card contains only its title. It is then offered, but never injected."""
         return not (self.checklist or self.why)

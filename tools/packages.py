@@ -82,7 +82,7 @@ def build_packages() -> dict[str, str]:
         f"{claude}/hooks/hooks.json": {
             "description": HOOKS,
             "modules": ["./lessons.ts"],
-            "hooks": plugin_hooks("claude-code", unless=f"[ -s {MODULE_MARK} ]"),
+            "hooks": plugin_hooks("claude-code", unless=USE_MARK),
         },
         ".agents/plugins/marketplace.json": {
             "name": MARKET,
@@ -232,7 +232,10 @@ START_SERVER = (
 MODULE = "templates/claude-code/lessons.ts"
 """The module of the plugin for Claude Code, which the plugin's folder needs as a copy."""
 MODULE_MARK = '"$CLAUDE_PLUGIN_DATA/module-$CLAUDE_CODE_SESSION_ID-$CLAUDE_PID"'
-"""The file with which the module of the plugin tells the hooks that it answers the events."""
+"""The file with which the module of the plugin informs a hook that it has answered the event."""
+USE_MARK = f"[ -s {MODULE_MARK} ] && true >{MODULE_MARK}"
+"""A command that succeeds if there is a mark, and empties it. A mark is valid for one event, so the
+hooks answer again as soon as the module leaves none."""
 
 
 def plugin_hooks(agent: str, *, unless: str = "") -> dict[str, Any]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CARDS, QUICK_CARDS = 12_000, 1_000
 ROUNDS, QUICK_ROUNDS = 40, 7
+SESSIONS, QUICK_SESSIONS = 200, 20
+"""Sessions that began on this machine before, as on any that has a brain of this size."""
 FILES = 300
 _PROMPTED = 7
 """The number of the card to which the prompt applies."""
@@ -53,6 +55,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Time the events of each build in turn, print the table, return all figures."""
     size = QUICK_CARDS if options.quick else CARDS
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
+    sessions = QUICK_SESSIONS if options.quick else SESSIONS
     statistics = learn_statistics()
     with tempfile.TemporaryDirectory(prefix="lessons-claims-") as name:
 
@@ -70,6 +73,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         try:
             for build in builds:
                 prepare(build, _title(statistics), is_warm=True)
+                for _ in range(sessions):
+                    _begin_session(build)
             runs = clock.time_in_turn(commands, rounds)
         finally:
             for build in builds:
@@ -189,17 +194,26 @@ def _list_commands(build: Build, prompt: str) -> Mapping[str, Command]:
 
 def _make_command(build: Build, event: Mapping[str, Any]) -> Command:
     """Return the hook on an event. Each run is a session of its own, which begins before."""
-    command = Command(
+
+    def begin(number: int) -> str:
+        session = _begin_session(build)
+        return json.dumps({**session, "tool_use_id": f"call-{number}", **event})
+
+    return replace(_make_hook(build), stdin=begin)
+
+
+def _begin_session(build: Build) -> dict[str, str]:
+    """Send the start of a new session to a build. Return what all events of the session share."""
+    session = f"claims-{os.getpid()}-{next(_sessions)}"
+    common = {"session_id": session, "transcript_path": "", "cwd": str(build.project)}
+    start = {**common, "hook_event_name": "SessionStart", "source": "startup"}
+    clock.start(replace(_make_hook(build), stdin=lambda _: json.dumps(start)))
+    return common
+
+
+def _make_hook(build: Build) -> Command:
+    return Command(
         argv=(str(build.launcher), "claude-code"),
         cwd=str(build.project),
         environment={**build.environment, "LESSONS_HOOK_DEADLINE": "20"},
     )
-
-    def begin(number: int) -> str:
-        session = f"claims-{os.getpid()}-{next(_sessions)}"
-        common = {"session_id": session, "transcript_path": "", "cwd": str(build.project)}
-        start = {"hook_event_name": "SessionStart", "source": "startup"}
-        clock.start(replace(command, stdin=lambda _: json.dumps({**common, **start})))
-        return json.dumps({**common, "tool_use_id": f"call-{number}", **event})
-
-    return replace(command, stdin=begin)

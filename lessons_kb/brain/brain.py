@@ -164,7 +164,7 @@ class Brain(SearchIndex):
                     raise
                 files = count_files(self._state.manifest)
                 result = Refresh(files=files, stale=str(error), fault=str(error))
-            if not result.stale:
+            if not (result.stale or result.is_partial):
                 self._touched = 0
             self.stale, self.fault = result.stale, result.fault
             return result

@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from types import MappingProxyType
 
 from lessons_kb.cards.file_kinds import is_note_name
@@ -67,16 +67,22 @@ def follow_settings(root: str) -> str:
 
     A file that cannot be used names no brain. `read_settings` reports its fault.
     """
-    real = os.path.realpath(root)
+    real = locate.real_path(root)
     path = os.path.join(real, locate.CONFIG_NAME)
     try:
         text = read_regular(path, limit=MAX_CONFIG_BYTES, name=path).decode("utf-8-sig")
         if not _MAY_NAME.search(text):
             return real  # the usual case needs no parser
-        target = find_named(real, parse_settings(text)[0].brain)
+        target = find_named(real, _read_named(text))
     except (OSError, UnicodeDecodeError, ConfigError, StorageError):
         return real
     return follow_settings(target) if target else real
+
+
+@lru_cache(maxsize=64)
+def _read_named(text: str) -> str:
+    """Return the brain that the text of a ``lessons.toml`` names. Raises ConfigError."""
+    return parse_settings(text)[0].brain
 
 
 def look(
@@ -128,7 +134,7 @@ def look(
         untrusted += [folder for folder in unknown if _has_other_cards(folder, above[0])]
     if not roots:
         untrusted += [folder for folder in around if _is_replaced_brain(folder)]
-    own = os.path.realpath(locate.user_brain())
+    own = locate.real_path(locate.user_brain())
     if os.path.isdir(own):
         is_in_project = in_agent and _is_inside_project(own, (project, *roots))
         (untrusted if is_in_project else trusted).append(own)
@@ -179,7 +185,7 @@ def _is_inside_project(folder: str, roots: Sequence[str]) -> bool:
 
     If one of the projects around the folder also contains the user's home, the result is False.
     """
-    real = os.path.realpath(folder)
+    real = locate.real_path(folder)
     around = [root for root in roots if is_inside(real, root)]
     return bool(around) and not any(is_inside(locate.account_home(), root) for root in around)
 
@@ -245,7 +251,7 @@ _NAMED = f"{ENVIRONMENT} names {{}}, and this project's own settings may have se
 
 def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
     """Return one line that explains why brains are not trusted and how to fix it."""
-    own = os.path.realpath(locate.user_brain())
+    own = locate.real_path(locate.user_brain())
     if own in roots:
         return (
             f"{own} is your user brain only because of a variable (XDG_DATA_HOME or HOME); unset it"
@@ -368,7 +374,7 @@ def _is_set_around(
     Agents read settings in each folder up to the home folder. The settings in the home folder
     belong to the user.
     """
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = locate.real_path(os.path.expanduser("~"))
     for folder in locate.upwards(directory):
         is_users = folder == home and folder != project
         if not is_users and any(_sets_variable(folder, name, variable) for name in files):

@@ -18,6 +18,7 @@ from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.on_demand import (
     CARD_FILES,
+    EDITED_CARDS,
     GATE_FILE,
     MATCH_PATTERNS,
     READ_CARDS,
@@ -110,6 +111,12 @@ class SearchIndex:
         state = self.state
         if state is None or not self._knows_settings(state):
             return read_settings(self.root)[0]
+        return self.settings_of(state)
+
+    def settings_of(self, state: State) -> Settings:
+        """Return the settings at a commit. Those of the latest commit are built only once."""
+        if state is not self._state:
+            return settings_from_dict(state.settings)
         if self._settings is None:
             self._settings = settings_from_dict(state.settings)
         return self._settings
@@ -423,6 +430,8 @@ class Refresh:
     """The number of files left because of the limit."""
     fault: str = ""
     """Why the index cannot be written to disk, or "" if it can be written."""
+    is_partial: bool = False
+    """Whether edited cards were not read because only the names were needed."""
 
 
 class Refreshing(TypedDict, total=False):
@@ -435,6 +444,7 @@ class Refreshing(TypedDict, total=False):
     rebuild: bool
     first: int | None
     waiting: Callable[[str], None]
+    only_names: bool
 
 
 @frozen
@@ -461,7 +471,7 @@ class Look:
 
 def look_at_files(index: SearchIndex, state: State) -> Look:
     """Scan the files to find out whether any of them has changed since ``state``."""
-    settings = settings_from_dict(state.settings)
+    settings = index.settings_of(state)
     started = time.time_ns()
     scan = scan_brain(index.root, settings, state.ignored, last=state)
     index.silent = scan.silent
@@ -474,7 +484,8 @@ def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
     ``limit`` is the maximum number of files to read (``first`` instead, if no usable index exists),
     and ``patience`` is the maximum number of seconds to wait for another writer. If either bound
     applies, ``stale`` of the result contains the reason. ``waiting`` is called with a text when the
-    wait begins, and ``progress`` with the number of files done and the number to do.
+    wait begins, and ``progress`` with the number of files done and the number to do. With
+    ``only_names``, edited cards are not read if each card can be found by its name without that.
     """
     began = time.monotonic()
     state = index.state
@@ -489,5 +500,7 @@ def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
             if state.gates and not is_gate_file_current(index.root, state):
                 load(GATE_FILE).update_gate_file(index.root, index.catalogue, state)
             return Refresh(files=len(look.scan.files))
+        if options.get("only_names") and load(EDITED_CARDS).are_names_known(index, look):
+            return Refresh(files=len(look.scan.files), is_partial=True)
     result: Refresh = load(READ_CARDS).write_index(index, look, **options)
     return replace(result, seconds=time.monotonic() - began)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from lessons_kb.cards.check_examples import EXAMPLE_RULES, check_examples
 from lessons_kb.cards.conditions import parse_condition
 from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.edit_sources import check_sources
@@ -24,10 +25,8 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
     CAUSE,
-    EXAMPLE_RULES,
     HEADINGS,
     PREVENTION,
-    check_examples,
     normal_newlines,
     read_checklist,
     read_sections,

@@ -121,6 +121,17 @@ def add_sources(text: str, sources: Sequence[Source]) -> str:
     return result
 
 
+def copy_sources(text: str, other: str) -> str:
+    """Return the text of a card with the sources of another text, but no quotes of sessions.
+
+    The text stays as it is if nothing can be added to its sources.
+    """
+    try:
+        return add_sources(text, read_sources_of(drop_session_quotes(other)))
+    except EditRefused:
+        return text
+
+
 _BY_HAND = "`sources` cannot be changed safely; write it as a list of mappings, by hand"
 
 

@@ -20,6 +20,7 @@ from lessons_kb.cards.keys import (
     find,
     split_header,
 )
+from lessons_kb.cards.plain_header import is_plain_header
 from lessons_kb.model import Finding
 from lessons_kb.values import frozen, replace
 
@@ -457,6 +458,8 @@ def read_header(split: Split) -> HeaderReading:
         return _useless(0, "header-too-large", message, "move its text below the closing ---")
     if split.header is None:
         return HeaderReading()
+    if is_plain_header(split.header.lines):
+        return HeaderReading(entries=read_lenient(split.header.lines)[0])
     try:
         return HeaderReading(entries=read_yaml(split.header.lines))
     except RefusedError as refused:

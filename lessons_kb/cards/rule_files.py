@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.foreign_yaml import Data, read_documents
-from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.data import read_mapping
 from lessons_kb.detect.matcher import build_rule, find_language, name_example
 from lessons_kb.errors import InputError

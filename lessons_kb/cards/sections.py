@@ -5,24 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from html import unescape
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from lessons_kb.cards.lead_ins import find_lead_ins
 from lessons_kb.cards.plain_blocks import find_fenced, read_first_paragraph, read_plain_blocks
-from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.detect.matcher import (
-    Matcher,
-    Rule,
-    find_language,
-    is_available,
-    language_of,
-    name_example,
-)
-from lessons_kb.model import Card, Document, Finding, Pattern
+from lessons_kb.data import read_patterns
+from lessons_kb.on_demand import ENTITIES, load
 from lessons_kb.text.paths import find_paths
-from lessons_kb.text.sanitize import clean_line, shorten, visible
+from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.text.sentences import first_sentence
 from lessons_kb.values import frozen, replace
 
@@ -94,7 +85,7 @@ def plain_text(markdown: str) -> str:
         if sign in text:
             text = pattern.sub(shown, text)
     if "&" in text:
-        text = unescape(text)
+        text = load(ENTITIES).unescape(text)
     text = _HELD.sub(lambda match: held[int(match[1])], text)
     return one_line(text)
 
@@ -176,7 +167,7 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
             if index not in fenced and line.startswith("#")
         ]
         return [heading for heading in headings if heading.level <= deepest]
-    tokens = _parser(_ALL).parse(body)
+    tokens = _parse(body)
     headings = []
     for index, token in enumerate(tokens):
         is_heading = token.type == "heading_open" and token.level == 0
@@ -195,7 +186,7 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
 
 def find_code_lines(text: str) -> frozenset[int]:
     r"""Return the lines, from 0, of code blocks and HTML blocks. Lines end at ``\n``."""
-    tokens = _parser(_ALL).parse(text[:MAX_STRUCTURE])
+    tokens = _parse(text[:MAX_STRUCTURE])
     kinds = ("fence", "code_block", "html_block")
     maps = [token.map for token in tokens if token.type in kinds and token.map]
     return frozenset(line for first, end in maps for line in range(first, end))
@@ -223,7 +214,7 @@ def read_blocks(text: str) -> list[Block]:
     r"""Return the blocks of a text, in order. Lines end at ``\n``."""
     lines = text.split("\n")
     blocks = []
-    for token in _parser(_ALL).parse(text):
+    for token in _parse(text):
         kind = token.type.removesuffix("_open")
         inside = 1 if kind == "list_item" and token.markup in "-*+" else 0
         if token.map is None or token.level != inside or kind == "bullet_list":
@@ -298,7 +289,7 @@ def find_items(part: str) -> list[Item]:
     if blocks is not None:
         items = [_read_item(block.text, block.line) for block in blocks if block.is_item]
         return [item for item in items if item.text]
-    tokens = _parser(_ALL).parse(part)
+    tokens = _parse(part)
     items = []
     for index, token in enumerate(tokens):
         if token.type == "list_item_open" and token.map:
@@ -320,7 +311,7 @@ def first_paragraph(part: str) -> str:
     paragraph = read_first_paragraph(part)
     if paragraph is not None and (text := plain_text(_CHECKBOX.sub("", paragraph))):
         return text
-    for above, token in pairwise(_parser(_ALL).parse(part)):
+    for above, token in pairwise(_parse(part)):
         is_text = above.type == "paragraph_open"
         if is_text and (text := plain_text(_CHECKBOX.sub("", token.content))):
             return text
@@ -351,6 +342,10 @@ def _parser(rules: tuple[str, ...]) -> MarkdownIt:
     parser = MarkdownIt("zero", {"html": True}).enable(list(rules))
     parser.core.ruler.enableOnly(["block"])
     return parser
+
+
+def _parse(text: str) -> list[Token]:
+    return _parser(_ALL).parse(text)
 
 
 SITUATION = "situation"
@@ -527,9 +522,7 @@ def _names_of(text: str) -> tuple[str, ...]:
 
 def _read_lead_ins(part: Section) -> list[Section]:
     """Return the labelled sections in a part of a body."""
-    lead_ins = find_lead_ins(
-        part.text, LABELS, _names_of, _parser(_ALL).parse, in_section=bool(part.role)
-    )
+    lead_ins = find_lead_ins(part.text, LABELS, _names_of, _parse, in_section=bool(part.role))
     return [
         Section(
             role=lead_in.role,
@@ -637,7 +630,7 @@ def _items(section: Section) -> list[Item]:
 
 def _find_first_item(text: str, *, has_items: bool) -> list[Item]:
     """Return the first paragraph of a text as an item, unless it introduces the other items."""
-    tokens = _parser(_ALL).parse(text)
+    tokens = _parse(text)
     if not tokens or tokens[0].type != "paragraph_open":
         return []
     paragraph = plain_text(tokens[1].content)
@@ -743,63 +736,3 @@ def _make_safe(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
             token.attrs = {"href": target, **rel} if has_target else {}
         if token.type in ("link_open", "link_close"):
             token.tag = "a" if has_target else "span"
-
-
-MISSED, FOUND_GOOD, FOUND_OFTEN = "misses-bad-example", "finds-good-example", "finds-often"
-EXAMPLE_RULES = (MISSED, FOUND_GOOD, FOUND_OFTEN)
-_MAX_SHOWN = 60
-_PROMPTS = ("$ ", "> ", "# ")
-
-
-def check_examples(card: Card, document: Document) -> list[Finding]:
-    """Return findings about patterns that miss their bad examples or match their good ones."""
-    findings: list[Finding] = []
-    for pattern in card.detect:
-        if pattern.kind == "ast" and not is_available():
-            continue
-        for name, text in find_failing_examples(pattern):
-            rule, verb = (MISSED, "does not find") if name == "bad" else (FOUND_GOOD, "finds")
-            shown = shorten(" ".join(text.split()), _MAX_SHOWN)
-            message = f"{verb} its own {name} example {shown}"
-            findings.append(advise(card, document, pattern, rule, message))
-    return findings
-
-
-def find_failing_examples(pattern: Pattern) -> Iterator[tuple[str, str]]:
-    """Yield ("bad", text) for each bad example that is missed, ("good", text) if one matches."""
-    for text in pattern.bad:
-        if not _finds(pattern, f"{text}\n"):
-            yield "bad", text
-    for text in pattern.good:
-        if _finds(pattern, f"{text}\n"):
-            yield "good", text
-
-
-_FIXES = read_mapping("lint_advice.toml")["examples"]
-
-
-def advise(card: Card, document: Document, pattern: Pattern, rule: str, message: str) -> Finding:
-    """Return a finding about one pattern of a card."""
-    shown = shorten(" ".join(pattern.text.split()), _MAX_SHOWN)
-    return Finding(
-        path=card.id,
-        line=document.key_lines.get("detect", 0),
-        rule=rule,
-        message=f"detect: {pattern.kind} {shown} {message}",
-        fix=_FIXES[rule],
-    )
-
-
-def _finds(pattern: Pattern, text: str) -> bool:
-    """Return whether a pattern matches in an example. The files of the pattern are ignored."""
-    matcher = Matcher([Rule(card="", pattern=replace(pattern, files=()))])
-    if pattern.kind == "error":
-        return bool(matcher.find_in_failure(text))
-    if pattern.kind == "command":
-        lines = [line.strip() for line in text.splitlines()]
-        for prompt in _PROMPTS:
-            lines = [line.removeprefix(prompt) for line in lines]
-        return bool(matcher.find_in_commands(lines))
-    languages = (find_language(pattern.language), *map(language_of, pattern.files))
-    name = name_example(next(filter(None, languages), ""))
-    return bool(matcher.find_in_file(name, text))

@@ -14,9 +14,7 @@ import typer
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import look
-from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import LessonsError
-from lessons_kb.model import Card
 from lessons_kb.text.sanitize import clean_line, shorten
 
 _SAFE_ID = re.compile(r"[\w./@+-]+")
@@ -32,17 +30,31 @@ def list_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """
     try:
         with _open_brains(context.find_root().params.get("brain") or ()) as brains:
-            cards = CardLookup(brains).all()
+            cards = _list_names(brains)
     except (LessonsError, OSError):
         return []  # a shell that completes has no place for an error
-    slugs = Counter(_read_slug(card) for card in cards)
+    slugs = Counter(_read_slug(card_id) for card_id, _title in cards)
     found: list[tuple[str, str]] = []
-    for card in cards:
-        slug = _read_slug(card)
-        name = slug if slugs[slug] == 1 and "/" not in incomplete else card.id
+    for card_id, title in cards:
+        slug = _read_slug(card_id)
+        name = slug if slugs[slug] == 1 and "/" not in incomplete else card_id
         if _SAFE_ID.fullmatch(name):
-            found.append((name, _describe(card)))
+            found.append((name, _describe(title)))
     return found
+
+
+def _list_names(brains: Brains) -> list[tuple[str, str]]:
+    """Return id and title of each card.
+
+    A file that belongs to two nested brains counts for the nearer brain. Nothing else of a card is
+    read, because a user waits for the answer while typing.
+    """
+    brains.refresh(only_names=True)
+    by_file: dict[str, tuple[str, str]] = {}
+    for brain in brains.members:
+        for card_id, title in brain.read(lambda brain: brain.catalogue.names()):
+            by_file.setdefault(f"{brain.root}/{card_id}", (card_id, title))
+    return [*by_file.values()]
 
 
 def _open_brains(names: Sequence[str]) -> Brains:
@@ -51,10 +63,10 @@ def _open_brains(names: Sequence[str]) -> Brains:
     return Brains.discover(found=look("."))
 
 
-def _read_slug(card: Card) -> str:
-    return card.id.rpartition("/")[2].removesuffix(".md")
+def _read_slug(card_id: str) -> str:
+    return card_id.rpartition("/")[2].removesuffix(".md")
 
 
-def _describe(card: Card) -> str:
-    words = _UNSAFE.sub(" ", clean_line(card.title)).split()
+def _describe(title: str) -> str:
+    words = _UNSAFE.sub(" ", clean_line(title)).split()
     return shorten(" ".join(words), _TITLE_CHARS)

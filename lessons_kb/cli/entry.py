@@ -6,6 +6,7 @@ The version requires only this file, and the merge driver of git requires no com
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 from importlib import import_module
@@ -14,6 +15,9 @@ from lessons_kb.version import __version__
 
 _COMMAND_LINE = "lessons_kb.cli.main"
 _MERGE_DRIVER = "lessons_kb.cli.merge"
+_NEW_OBJECTS = 50_000
+"""The number of new objects after which Python looks for unreachable ones. Its default, 700, costs
+a short command a twentieth of its time, although imports leave nothing to collect."""
 
 
 def main() -> None:
@@ -22,6 +26,7 @@ def main() -> None:
         again = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
         os.execv(sys.executable, again)  # noqa: S606 no shell is needed
     _reopen_closed_streams()
+    gc.set_threshold(_NEW_OBJECTS)
     words = sys.argv[1:]
     if words == ["--version"] and _print_version():
         _leave(0)

@@ -21,7 +21,7 @@ from lessons_kb.cli.output import (
 from lessons_kb.cli.show_rows import show_rows
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.collection.origin import describe_sources
+from lessons_kb.collection.origin import describe_rest, describe_sources
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.tui.rows import DRAFTS
@@ -51,9 +51,13 @@ def show_draft(brains: Brains, name: str) -> None:
 def accept_draft(brains: Brains, name: str, *, on_duplicate: str, keep_quotes: bool) -> None:
     """Turn a complete draft into a card."""
     drafts = Drafts(brains)
-    dropped = [] if keep_quotes else list_session_quotes(drafts.get(name).text)
+    text = drafts.get(name).text
+    dropped = [] if keep_quotes else list_session_quotes(text)
     card = drafts.accept(name, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
     print_answer({"done": "accepted", "card": as_data(card)}, clean_line(card.id))
+    rest = describe_rest(text)
+    if rest:
+        say(rest)
     if dropped:
         say("the quote of the session was left out; `--keep-quotes` keeps it")
 

@@ -28,6 +28,7 @@ from lessons_kb.errors import GitError, LessonsError
 from lessons_kb.model import DRAFT, NOTE, Card
 from lessons_kb.on_demand import LIST_COMMITS, load
 from lessons_kb.process.clock import today
+from lessons_kb.store.database import was_mined
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.error_log import LATE_DAYS, read_troubles
 from lessons_kb.store.locations import FIRST_LESSON, user_brain
@@ -38,6 +39,8 @@ _MOST = 3
 """The maximum numbers of brains and of problems on the screen, which has at most 30 lines."""
 _FEW_COMMITS = 20
 """The number of commits from which `lessons mine` is the first advice in a brain without cards."""
+_FEW_CARDS = 3
+"""The number of cards below which a history that was never searched is still the next step."""
 _MAKE_BRAIN = "lessons init"
 _ADD_CARD = 'lessons add "what went wrong"'
 
@@ -232,17 +235,20 @@ def _choose_next_step(state: State) -> Problem | None:
     if any(problem.command == _MAKE_BRAIN for problem in state.attention):
         return Problem("create a brain in this project", _MAKE_BRAIN)
     if state.brains and not state.own_cards:
-        return _advise_first_card()
+        step = _advise_mining()
+        return step or Problem("write the first card", _ADD_CARD)
+    if state.brains and state.own_cards < _FEW_CARDS and not was_mined(state.brains[0].root):
+        return _advise_mining()
     return None
 
 
-def _advise_first_card() -> Problem:
-    """Return the step to the first card: search the history, or write a card in a young project."""
+def _advise_mining() -> Problem | None:
+    """Return the step to search the history for lessons, or None in a young project."""
     commits = 0
     with contextlib.suppress(GitError):
         commits = len(load(LIST_COMMITS).list_commits(os.getcwd()))
     if commits < _FEW_COMMITS:
-        return Problem("write the first card", _ADD_CARD)
+        return None
     purpose = f"look for lessons in {counted(commits, 'commit')}; `{_ADD_CARD}` writes a card"
     return Problem(purpose, "lessons mine")
 

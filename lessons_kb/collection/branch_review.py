@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.edit_sources import copy_sources
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.links import slug
 from lessons_kb.cards.parse import parse_bytes
@@ -118,7 +119,7 @@ class BranchReview(Drafts):
             except UnicodeDecodeError:
                 raise EditRefused(f"{target.id} is not UTF-8; save it as UTF-8") from None
             counted = cards.bump_text(self._brain, target.id, text, task=task)
-            return target.id, counted.encode("utf-8")
+            return target.id, copy_sources(counted, draft.text).encode("utf-8")
 
         merged = self._commit(count, f"Count once more: {clean_line(target.title)}", draft)
         cards.note_bump(self._brain, target.id, at=at)

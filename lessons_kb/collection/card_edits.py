@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
@@ -58,7 +58,7 @@ class CardEdits(CardLookup):
             self.note_bump(brain, card.id, at=at)
             return bumped
 
-        return self._change_each(names, bump)
+        return _change_each(map(self.find_to_edit, names), bump)
 
     def confirm(self, *names: str) -> list[Card]:
         """Record that a person confirmed each card: set ``confirmed`` to today."""
@@ -68,7 +68,7 @@ class CardEdits(CardLookup):
                 brain, card.id, lambda _card, text: edit_header(text, {"confirmed": today()})
             )
 
-        return self._change_each(names, confirm)
+        return _change_each(map(self.find_to_edit, names), confirm)
 
     def bump_text(self, brain: Brain, path: str, text: str, *, task: str | None = None) -> str:
         """Return the text of a card, for example in an editor, with one more occurrence counted.
@@ -117,7 +117,8 @@ class CardEdits(CardLookup):
                 return card
             return self.rewrite(brain, card.id, partial(change_status, status=status))
 
-        return self._change_each(names, change)
+        found = [self.find(name, notes=False) for name in names]
+        return _change_each(found, change)
 
     def rewrite(self, brain: Brain, path: str, edit: Callable[[Card, str], str]) -> Card:
         """Replace the text of a card with ``edit(card, text)``, and return the changed card."""
@@ -134,23 +135,26 @@ class CardEdits(CardLookup):
         brain.touch()
         return require_card(parse_bytes(data, path=path, folders=folders), path)
 
-    def _change_each(
-        self, names: Sequence[str], change: Callable[[Brain, Card], Card]
-    ) -> list[Card]:
-        """Change each card once. Afterwards, raise an error for cards that could not be changed."""
-        named = [self.find(name, notes=False) for name in names]
-        unique = {(brain.root, card.id): (brain, card) for brain, card in named}
-        cards: list[Card] = []
-        refused: list[LessonsError] = []
-        for brain, card in unique.values():
-            try:
-                cards.append(change(brain, card))
-            except (EditRefused, StorageError) as error:
-                refused.append(error)
-        if refused:
-            done = f"; done: {', '.join(card.id for card in cards)}" if cards else ""
-            raise type(refused[0])(f"{'; '.join(map(str, refused))}{done}")
-        return cards
+
+def _change_each(
+    found: Iterable[tuple[Brain, Card]], change: Callable[[Brain, Card], Card]
+) -> list[Card]:
+    """Change each card once. Afterwards, raise an error for cards that could not be changed.
+
+    All cards are found before the first is changed.
+    """
+    unique = {(brain.root, card.id): (brain, card) for brain, card in found}
+    cards: list[Card] = []
+    refused: list[LessonsError] = []
+    for brain, card in unique.values():
+        try:
+            cards.append(change(brain, card))
+        except (EditRefused, StorageError) as error:
+            refused.append(error)
+    if refused:
+        done = f"; done: {', '.join(card.id for card in cards)}" if cards else ""
+        raise type(refused[0])(f"{'; '.join(map(str, refused))}{done}")
+    return cards
 
 
 def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:

@@ -149,14 +149,13 @@ class DraftLookup:
                 cards.update(dict.fromkeys(facts["ids"], card))
         return cards
 
-    def find_mined_keys(self, *states: str) -> set[str]:
-        """Return the commits and sightings of mined drafts in the given states, or in any state."""
-        keys: set[str] = set()
+    def read_mined_states(self) -> dict[str, str]:
+        """Return a mapping from each commit and sighting of a mined draft to the draft's state."""
+        states: dict[str, str] = {}
         for facts in self._folder.facts().values():
-            is_asked = not states or facts.get("state") in states
-            if facts.get("kind") == MINED and is_asked:
-                keys.update(facts["ids"])
-        return keys
+            if facts.get("kind") == MINED:
+                states.update(dict.fromkeys(facts["ids"], facts.get("state", OPEN)))
+        return states
 
     def _find_cards(self) -> dict[str, Card]:
         """Return id → card, for each card of the brain that is a draft."""

@@ -8,13 +8,15 @@ from functools import partial
 from typing import Any
 
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.edit_sources import drop_session_quotes
+from lessons_kb.cards.edit_sources import copy_sources, drop_session_quotes
+from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import redact_card
-from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, MINED, OPEN, Draft
+from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, OPEN, Draft
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.new_drafts import NewDrafts
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
+from lessons_kb.mining.draft_evidence import shorten_evidence
 from lessons_kb.mining.draft_text import finish
 from lessons_kb.model import DRAFT, Card
 from lessons_kb.on_demand import NEAREST_CARDS, load
@@ -86,12 +88,14 @@ class Drafts(NewDrafts):
             if on_duplicate == "fail":
                 Cards(self._brains).check_contradictions(card)
                 self._check_duplicates(draft)
-            # A mined draft counts as seen today, so that its card does not begin as an old card.
-            seen = time.time() if draft.kind == MINED else draft.at
-            changes: dict[str, Any] = {"created": day_of(time.time()), "last-seen": day_of(seen)}
+            last_seen = day_of(draft.at or time.time())
+            changes: dict[str, Any] = {"created": day_of(time.time()), "last-seen": last_seen}
             if draft.seen > 1:
                 changes["occurrences"] = draft.seen
-            text = finish(draft.text, read_template(f"{card.kind}.md"))
+            facts = self._folder.facts_of(draft.id) or {}
+            evidence = None if draft.is_card else facts.get("evidence")
+            text = shorten_evidence(draft.text, evidence) if evidence else draft.text
+            text = finish(text, read_template(f"{card.kind}.md"), cut_diffs=evidence is None)
             text = text if keep_quotes else drop_session_quotes(text)
             if on_duplicate == "contradicts":
                 text = Cards(self._brains).link_contradictions(text, card)
@@ -148,9 +152,14 @@ class Drafts(NewDrafts):
 
         return Cards(self._brains).rewrite(self._brain, draft.id, replace_text)
 
-    def _count(self, _draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
-        """Count a draft on a card. `BranchReview` does so on a branch."""
-        return Cards(self._brains).bump(card, task=task, at=at)[0]
+    def _count(self, draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
+        """Count a draft on a card, which gets its sources. `BranchReview` does so on a branch."""
+        cards = Cards(self._brains)
+        brain, found = cards.find(card, notes=False)
+        bumped = cards.bump(card, task=task, at=at)[0]
+        if not read_sources_of(draft.text):
+            return bumped
+        return cards.rewrite(brain, found.id, lambda _card, text: copy_sources(text, draft.text))
 
     def _get_unchanged(self, name: str, digest: str | None) -> Draft:
         draft = self.get(name)

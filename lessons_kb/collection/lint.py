@@ -17,12 +17,12 @@ from lessons_kb.brain.search_index import (
 )
 from lessons_kb.cards.anchors import format_claims, parse_claims
 from lessons_kb.cards.check_card import check_card
+from lessons_kb.cards.check_examples import FOUND_OFTEN, advise
 from lessons_kb.cards.conflicts import choose
 from lessons_kb.cards.copies import CardFile, find_copies
 from lessons_kb.cards.edit import replace_paths
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
-from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.cards.standings import check_standing
 from lessons_kb.collection.contradictions import find_all
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA

@@ -88,6 +88,25 @@ class CardLookup:
         which names the most similar card, and AmbiguousCard, which names the candidates.
         """
         self._brains.refresh()
+        return self._find(name, notes=notes)
+
+    def find_to_edit(self, name: str) -> tuple[Brain, Card]:
+        """Return the card that ``name`` means, and its brain, for a change of the card's file.
+
+        Everything but the id of the card may be older than its file, because a change reads the
+        file again. That saves an update of the index after each change of a card. Raises
+        CardNotFound or AmbiguousCard as ``find`` does.
+        """
+        refreshed = self._brains.refresh(only_names=True)
+        try:
+            return self._find(name, notes=False)
+        except (CardNotFound, AmbiguousCard):
+            if not any(refresh.is_partial for refresh in refreshed):
+                raise
+        return self.find(name, notes=False)  # its message may name an edited card
+
+    def _find(self, name: str, *, notes: bool) -> tuple[Brain, Card]:
+        """Return the card that ``name`` means in the last commit, and its brain."""
         everything: list[str] = []
         note = ""
         if "\0" in name or name.encode("utf-8", "ignore").decode() != name:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
+from collections import Counter
 from collections.abc import Sequence
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
 from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.draft_lookup import DISCARDED, Draft, DraftLookup
+from lessons_kb.collection.draft_lookup import ACCEPTED, Draft, DraftLookup
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.errors import GitError
+from lessons_kb.errors import GitError, StorageError
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.commit_facts import is_code
 from lessons_kb.mining.draft_text import (
@@ -25,12 +27,15 @@ from lessons_kb.mining.draft_text import (
     split_files,
 )
 from lessons_kb.mining.triggers import REVIEW, Sighting
-from lessons_kb.model import DRAFT, Card
+from lessons_kb.model import COMMIT_SOURCE, DRAFT, NOTE, Card
 from lessons_kb.process.git import find_change, read_commit
+from lessons_kb.store import card_files
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
 from lessons_kb.values import replace
 
+_SOURCE_DIGITS = 12
+"""The number of digits of a commit in the `sources` of a card."""
 _CAUSE_WORDS = 5
 """The first words of a cause, which identify it in a diff."""
 
@@ -82,10 +87,48 @@ def _sketch(directory: str, candidate: Candidate) -> Sketch:
     )
 
 
-def leave_out_discarded(brains: Brains, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates of which no draft was discarded."""
-    discarded = DraftLookup(brains).find_mined_keys(DISCARDED)
-    return [candidate for candidate in candidates if discarded.isdisjoint(candidate.keys)]
+def leave_out_drafted(
+    brains: Brains, candidates: Sequence[Candidate]
+) -> tuple[list[Candidate], Counter[str]]:
+    """Return the candidates without a draft and without a card, and count the others by state.
+
+    The states are those of drafts. A candidate also counts as accepted if a card, perhaps of a
+    colleague, names one of its commits as a source.
+    """
+    states = DraftLookup(brains).read_mined_states()
+    commits_of_cards = _find_commits_of_cards(brains)
+    new: list[Candidate] = []
+    left_out: Counter[str] = Counter()
+    for candidate in candidates:
+        state = next((states[key] for key in candidate.keys if key in states), "")
+        ids = [*candidate.keys, *(commit.id for commit in candidate.commits)]
+        if not state and any(id_[:_SOURCE_DIGITS] in commits_of_cards for id_ in ids):
+            state = ACCEPTED
+        if state:
+            left_out[state] += 1
+        else:
+            new.append(candidate)
+    return new, left_out
+
+
+def _find_commits_of_cards(brains: Brains) -> set[str]:
+    """Return the first digits of the commits that the cards of some brains name as sources."""
+    commits: set[str] = set()
+    for brain in brains.members:
+        for card in brain.read(lambda opened: opened.catalogue.all_cards()):
+            if card.kind == NOTE:
+                continue
+            with contextlib.suppress(StorageError):
+                data = card_files.read_bytes(brain.root, card.id, limit=card_files.MAX_BYTES)
+                text = data.decode("utf-8", "replace")
+                if f"{COMMIT_SOURCE}:" in text:
+                    sources = read_sources_of(text)
+                    commits |= {
+                        source.name[:_SOURCE_DIGITS]
+                        for source in sources
+                        if source.scheme == COMMIT_SOURCE
+                    }
+    return commits
 
 
 def _read_fix(directory: str, candidate: Candidate) -> tuple[str, str]:

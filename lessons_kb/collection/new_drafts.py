@@ -11,9 +11,9 @@ from typing import Unpack
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import is_posted, session_of
 from lessons_kb.calls.failure_signs import CHANGES, FEEDBACK, find_phrase
+from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.edit_sources import make_session_source
 from lessons_kb.cards.file_names import numbered_names
-from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.cards.links import normal_title
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import NewCard, compose, redact_card
@@ -31,6 +31,7 @@ from lessons_kb.collection.find_fix import find_fix
 from lessons_kb.collection.pending_drafts import MAX_EVENTS, find_new_triggers
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.mining.candidates import Candidate
+from lessons_kb.mining.draft_evidence import list_evidence
 from lessons_kb.mining.draft_text import (
     Sketch,
     find_lacks,
@@ -140,7 +141,7 @@ class NewDrafts(DraftLookup):
         """
         name = _make_name(MINED, candidate.id)
         with self._folder.locked():
-            is_drafted = not self.find_mined_keys().isdisjoint(candidate.keys)
+            is_drafted = not self.read_mined_states().keys().isdisjoint(candidate.keys)
             if is_drafted or self._folder.facts_of(name) is not None:
                 return None
             text = _compose(sketch, candidate.at)
@@ -157,6 +158,7 @@ class NewDrafts(DraftLookup):
                     place=place,
                 )
             facts = _make_facts(MINED, candidate.id, text, candidate.at)
+            facts["evidence"] = list_evidence(text)
             facts["seen"] = candidate.occurrences
             facts["place"] = place
             commits = [commit.id for commit in candidate.commits]
@@ -256,6 +258,7 @@ class NewDrafts(DraftLookup):
                 name = f"{name}-{len(earlier) + 1}"
             text = self._compose_trigger(trigger)
             new_facts = _make_facts(trigger.kind, trigger.key, text, now)
+            new_facts["evidence"] = list_evidence(text)
             new_facts["ids"] = [*trigger.ids]
             new_facts["card"] = ""
             if earlier:
@@ -324,6 +327,7 @@ class NewDrafts(DraftLookup):
         extended["kind"] = trigger.kind
         extended["key"] = trigger.key
         extended["digest"] = digest_text(longer)
+        extended["evidence"] = list_evidence(longer)
         self._folder.write(name, longer, extended, over=text)
         return self.get(name)
 
@@ -403,6 +407,7 @@ def _make_facts(kind: str, key: str, text: str, at: float) -> DraftFacts:
         "seen": 1,
         "state": OPEN,
         "digest": digest_text(text),
+        "evidence": [],
     }
 
 

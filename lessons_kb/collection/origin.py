@@ -22,6 +22,17 @@ def describe_sources(text: str, *, directory: str = "") -> list[str]:
     return [_describe(source, directory) for source in read_sources_of(text)]
 
 
+def describe_rest(text: str) -> str:
+    """Return where the evidence is that an accepted draft left out of its card, or "".
+
+    ``text`` is the text of the draft.
+    """
+    for source in read_sources_of(text):
+        if source.scheme == COMMIT_SOURCE and _HASH.fullmatch(source.name):
+            return f"`git show {source.name[:8]}` shows the rest of its evidence"
+    return ""
+
+
 def _describe(source: Source, directory: str) -> str:
     title, day = source.title, source.last_modified[:10]
     commit = _find_commit(source, directory) if directory else None

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -36,8 +37,21 @@ class Step:
     """The names of the cards to show again after the undo, in a form for ``Cards.find``."""
     reverts: tuple[_Revert, ...]
     """The functions, which are called in this order."""
+    draft: str = ""
+    """The id of the draft that the undo brings back; "" if the change concerned only cards."""
     remark: str = ""
     """A sentence to show after the undo."""
+
+
+class Undone(NamedTuple):
+    """The result of an undo."""
+
+    line: str
+    """A line for the user."""
+    names: tuple[str, ...] = ()
+    """The names of the cards to show again."""
+    draft: str = ""
+    """The id of the draft that came back, or ""."""
 
 
 class Undoing:
@@ -106,7 +120,7 @@ class Undoing:
         after = self._folder.read(draft.id)
         if after is None or after == draft.text:
             return False
-        self._add_step(f"edit of {draft.id}", partial(reopen, after))
+        self._add_step(f"edit of {draft.id}", partial(reopen, after), draft=draft.id)
         return True
 
     def accept(self, name: str, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Card:
@@ -117,7 +131,7 @@ class Undoing:
             drafts.accept, draft.id, on_duplicate=on_duplicate, keep_quotes=keep_quotes
         )
         if draft.is_card:
-            with self._changing(f"acceptance of {draft.id}", brain, draft.id):
+            with self._changing(f"acceptance of {draft.id}", brain, draft.id, draft=draft.id):
                 return accept()
         card = accept()
         accepted = _read(brain, card.id)
@@ -128,7 +142,8 @@ class Undoing:
             trash.put(brain.root, card.id, why="acceptance undone")
             brain.touch()
 
-        self._add_step(f"acceptance of {draft.id}", remove_card, reopen, at=(brain, card.id))
+        what = f"acceptance of {draft.id}"
+        self._add_step(what, remove_card, reopen, at=(brain, card.id), draft=draft.id)
         return card
 
     def merge(self, name: str, card_name: str) -> Card:
@@ -137,42 +152,48 @@ class Undoing:
         brain, card = Cards(self._brains).find(card_name, notes=False)
         at = time.time()
         what = f"merging of {draft.id} into {card.id}"
-        with self._changing(what, brain, card.id, at=at, then=reopen):
+        with self._changing(what, brain, card.id, at=at, then=reopen, draft=draft.id):
             return drafts.merge(draft.id, card_name, at=at)
 
     def discard(self, name: str) -> Draft:
         """Remove a draft. See ``Drafts.discard``."""
         drafts, draft, reopen = self._open_draft(name)
         drafts.discard(draft.id)
-        self._add_step(f"discarding of {draft.id}", reopen)
+        self._add_step(f"discarding of {draft.id}", reopen, draft=draft.id)
         return draft
 
-    def undo(self) -> tuple[str, tuple[str, ...]]:
-        """Undo the latest change. Return a line for the user, and the cards to show again.
+    def undo(self) -> Undone:
+        """Undo the latest change.
 
         If another program has changed the same file, the change stays and the line says so. The
         next call undoes the change before it.
         """
         if not self._steps:
-            return "nothing to undo", ()
+            return Undone("nothing to undo")
         step = self._steps.pop()
         try:
             for revert in step.reverts:
                 revert()
         except LessonsError as error:
-            return f"not undone ({step.what}): {error}", step.names
+            return Undone(f"not undone ({step.what}): {error}", step.names)
         remark = f"; {step.remark}" if step.remark else ""
-        return f"undone: {step.what}{remark}", step.names
+        return Undone(f"undone: {step.what}{remark}", step.names, step.draft)
 
     @property
     def _folder(self) -> DraftFolder:
         return DraftFolder(self._brains.members[0].root)
 
     def _add_step(
-        self, what: str, *reverts: _Revert, at: tuple[Brain, str] | None = None, remark: str = ""
+        self,
+        what: str,
+        *reverts: _Revert,
+        at: tuple[Brain, str] | None = None,
+        draft: str = "",
+        remark: str = "",
     ) -> None:
         names = (self.name_of(*at),) if at else ()
-        self._steps.append(Step(what=what, names=names, reverts=reverts, remark=remark))
+        step = Step(what=what, names=names, reverts=reverts, draft=draft, remark=remark)
+        self._steps.append(step)
 
     @contextlib.contextmanager
     def _changing(
@@ -184,12 +205,14 @@ class Undoing:
         at: float | None = None,
         trash_reason: str = "",
         then: _Revert | None = None,
+        draft: str = "",
         remark: str = "",
     ) -> Iterator[None]:
         """Add a step that undoes the changes of the block in a file, if there are any.
 
         ``at`` is the time of a bump. The bump is then removed from the journal as well. With a
-        ``trash_reason``, the changed file goes to the trash. ``then`` is called last.
+        ``trash_reason``, the changed file goes to the trash. ``then`` is called last. ``draft`` is
+        the id of the draft that comes back.
         """
         before = _read(brain, path)
         yield
@@ -216,7 +239,7 @@ class Undoing:
                     brain.journal.ledger.take_back(path, at=at)
 
         reverts = [revert] if then is None else [revert, then]
-        self._add_step(what, *reverts, at=(brain, path), remark=remark)
+        self._add_step(what, *reverts, at=(brain, path), draft=draft, remark=remark)
 
     def _open_draft(self, name: str) -> tuple[Drafts, Draft, Callable[..., None]]:
         """Return the drafts, one of them by its name, and a function that restores that draft.

@@ -24,6 +24,7 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _PROGRAM = re.compile(
     r"\b(?:using|running|invoking)\s+(?:the\s+)?"
     r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",
@@ -242,6 +243,8 @@ def read_named_folder(said: str, project: Project) -> Reading:
 def read_situation(said: str, situation: Situation, project: Project) -> Reading:
     """Return the condition that the files or commands of a situation show."""
     globs = [glob for glob in situation.globs if project.match(glob)]
+    if _count(situation.beside, project) > _count(globs, project):
+        return Reading(why=UNCONDITIONAL)
     if not (globs or situation.pattern):
         return Reading(why=GONE)
     condition = Condition(
@@ -253,6 +256,10 @@ def read_situation(said: str, situation: Situation, project: Project) -> Reading
         is_final=situation.is_final,
     )
     return Reading(condition)
+
+
+def _count(globs: Sequence[str], project: Project) -> int:
+    return len({path for glob in globs for path in project.match(glob)})
 
 
 def make_path(said: str, globs: Sequence[str], project: Project) -> Reading:

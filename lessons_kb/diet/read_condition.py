@@ -24,6 +24,7 @@ from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_clause import (
     ANY_TASK,
     CODE,
+    SENTENCE_END,
     UNCONDITIONAL,
     Reading,
     is_lock,
@@ -35,13 +36,14 @@ from lessons_kb.diet.read_clause import (
     read_situation,
     unmarked,
 )
+from lessons_kb.diet.read_message import read_message
 from lessons_kb.diet.situations import (
     find_by_command,
     find_by_heading,
-    find_by_lead,
     find_by_topic,
     find_subject,
     get_situation,
+    is_about_form,
     names_another,
 )
 from lessons_kb.importers.rules_file import AgentRule, is_command
@@ -61,7 +63,6 @@ _TOPIC = re.compile(
 _LINK = re.compile(r"\A(?:\*\*)?\[[^\]\n]+\]\([^)\n]*\)")
 """Matches a rule that begins with a link, which an agent looks up."""
 _CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL|NO)\b")
-_SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
     r"\A(?:(?:please|also|note:?|important:?)\s+)?"
     r"(?P<said>(?:when(?:ever)?|if|before|after|while|during|for|in|on|inside|under|within|once|"
@@ -103,6 +104,14 @@ _OF_ANY_CHANGE = re.compile(
 _BEFORE_THE_END = re.compile(
     r"\bbefore\s+(?:you\s+)?(?:commit|push|open|creat|submit|finish)\w*\b", re.IGNORECASE
 )
+_BEFORE_A_COMMIT = re.compile(
+    r"\bbefore\s+(?:you\s+)?(?:(?:each|every|any|the|an?)\s+)?(?:commit|push)\w*\b", re.IGNORECASE
+)
+_OWN_STEP = re.compile(
+    r"\b(?:run|re-?run|execute|invoke|use|name|sign|squash|rebase|ask|confirm|approv\w*)\b",
+    re.IGNORECASE,
+)
+"""Matches a step of its own ("run the linter"), as opposed to a state ("tests pass")."""
 _WHEN_RUN = re.compile(
     r"\b(?:when|if|while)\s+(?:(?:they|it|these|you)\s+)?(?:(?:are|is)\s+)?"
     r"(?:run|running|executed|executing)\b",
@@ -246,7 +255,7 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         return None, UNCONDITIONAL
     is_list = bool(_NEXT_ITEM.search(text))
     words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
-    sentences = [] if is_list else _SENTENCE_END.split(words)
+    sentences = [] if is_list else SENTENCE_END.split(words)
     readings = [*_read_rule(text, sentences, rule, project)]
     found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
@@ -254,7 +263,8 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         if reason in reasons and (reason == GONE or not found):
             return None, reason
     if not found:
-        found = [*_read_above(text, rule, project)]
+        message = read_message(rule, text, project)
+        found = [message] if message else [*_read_above(text, rule, project)]
     if not found:
         return None, next(iter(reasons), UNCONDITIONAL)
     condition = join_conditions(found)
@@ -284,6 +294,10 @@ def _read_rule(
     main_clause = sentence[begin.end() :].lstrip() if begin else sentence
     is_of_any_change = any(map(_OF_ANY_CHANGE.match, (main_clause, unmarked(text))))
     if is_of_any_change and _BEFORE_THE_END.search(sentence):
+        yield Reading(why=ANY_TASK)
+        return
+    is_step = bool(_OWN_STEP.search(sentence)) or any(map(is_command, CODE.findall(sentence)))
+    if _BEFORE_A_COMMIT.search(sentence) and not is_step:
         yield Reading(why=ANY_TASK)
         return
     if sentence and _LEAD_FORBIDS.fullmatch(lead):
@@ -376,9 +390,6 @@ def _read_with_lead(sentence: str, lead: str, project: Project) -> Iterator[Read
     elif _LEAD_OF_PLACES.search(lead):
         reading = read_clause(f"When you change {sentence}", project)
         yield _widen(reading, sentence, sentence, project)
-    situation = find_by_lead(lead)
-    if situation is not None and _IMPERATIVE.match(sentence):
-        yield read_situation(lead, situation, project)
 
 
 def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator[Reading]:
@@ -496,6 +507,10 @@ def _read_subject_of_heading(heading: str, text: str, project: Project) -> Readi
         return Reading(why=UNCONDITIONAL)
     situation = find_by_heading(heading)
     if situation is not None:
+        is_kind_of_files = situation.name[0].isupper()
+        words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
+        if not is_kind_of_files and not is_about_form(words):
+            return Reading(why=UNCONDITIONAL)
         return read_situation(heading, situation, project)
     return read_places(" ".join(f"`{span}`" for span in spans), project)
 

@@ -74,6 +74,18 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 """Matches a demand on the form of things, or a pattern for their names."""
+_FORM_OF_CONTENT = re.compile(
+    r"\A(?:use|mock|stub|avoid|prefer|do\s+not|don['\u2019]t|never|name|place|put|mirror|wrap|assert|"
+    r"import|group|structure|parametri[sz]e|start|begin)\b",
+    re.IGNORECASE,
+)
+_NOT_ITS_FORM = re.compile(
+    r"\b(?:runs?|running|coverage|pass(?:es|ing)?|fail\w*|skip\w*|fast\w*|iterat\w*|debug\w*|tdd|"
+    r"test-driven|docstrings?|[jt]sdocs?|godocs?|rustdocs?|javadocs?|comments?|commit\w*|prs?|"
+    r"review\w*)\b|\b(?:before|after)\s+\w+ing\b|`--?\w",
+    re.IGNORECASE,
+)
+"""Matches work on the things that needs no edit of them, and things of other files."""
 _LOOK_UP = re.compile(r"\A(?:see|read|refer|described|documented)\b|\A\W*\Z", re.IGNORECASE)
 
 
@@ -90,7 +102,9 @@ class Situation(NamedTuple):
     undecided: re.Pattern[str] | None
     """Matches words that do not show whether the files of the things change ("for tests")."""
     lead: re.Pattern[str] | None
-    """Matches the line above a list of demands about the activity."""
+    """Matches a heading, or the line above a list, for demands about the activity."""
+    text: re.Pattern[str] | None
+    """Matches a heading, or the line above a list, for demands about the text that is written."""
     heading: re.Pattern[str] | None
     """Matches a heading that names a kind of files."""
     globs: tuple[str, ...]
@@ -98,6 +112,8 @@ class Situation(NamedTuple):
     samples: tuple[str, ...]
     locks: tuple[str, ...]
     """Lock files, which commands write when one of ``globs`` changes."""
+    beside: tuple[str, ...]
+    """Files that often contain the things beside other code, such as unit tests in Rust."""
     is_final: bool
     """Whether its commands are hard to undo."""
 
@@ -131,13 +147,17 @@ def read_situations() -> tuple[Situation, ...]:
                 demand=_compile(texts[name].get("demand", "")),
                 undecided=_compile(texts[name].get("undecided", "")),
                 lead=_compile(texts[name].get("lead", "")),
+                text=_compile(texts[name].get("text", "")),
                 heading=_compile(
-                    _HEADING.format(f"{re.escape(name)}|{things}") if is_kind_of_files else ""
+                    _HEADING.format(f"{re.escape(name)}|{things}")
+                    if is_kind_of_files
+                    else texts[name].get("heading", "")
                 ),
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
                 samples=tuple(row.get("samples", ())),
                 locks=tuple(row.get("locks", ())),
+                beside=tuple(row.get("beside", ())),
                 is_final=name in final,
             )
         )
@@ -169,12 +189,25 @@ def find_by_lead(lead: str) -> Situation | None:
     return None
 
 
+def find_by_text(label: str) -> Situation | None:
+    """Return the situation whose text a heading or line names, as in "PR title format"."""
+    for situation in read_situations():
+        if situation.text is not None and situation.text.fullmatch(label.strip(" :")):
+            return situation
+    return None
+
+
 def find_by_heading(heading: str) -> Situation | None:
     """Return the situation whose kind of files a heading names, as in "Markdown files"."""
     for situation in read_situations():
         if situation.heading is not None and situation.heading.fullmatch(heading.strip(" :")):
             return situation
     return None
+
+
+def is_about_form(text: str) -> bool:
+    """Return whether a rule demands a form of the content of files ("Use fixtures")."""
+    return bool(_FORM_OF_CONTENT.match(text)) and not _NOT_ITS_FORM.search(text)
 
 
 def find_by_topic(topic: str, text: str) -> Situation | None:

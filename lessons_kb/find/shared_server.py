@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lessons_kb.brain.discovery import is_settings_moved
-from lessons_kb.cards.keys import parse_pattern
+from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import Match, Matcher, Rule
 from lessons_kb.errors import ConfigError, InputError, LessonsError

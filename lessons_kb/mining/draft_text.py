@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from lessons_kb.calls.failure_signs import (
     CHANGES,
@@ -34,9 +35,11 @@ from lessons_kb.mining.prefill import (
     pick_causes,
     pick_items,
     pick_main_files,
+    pick_mechanism,
     pick_symptoms,
     split_prose,
 )
+from lessons_kb.mining.rank_commits import GIVES_CAUSE
 from lessons_kb.mining.triggers import (
     INTERRUPT,
     MISTAKES,
@@ -51,7 +54,7 @@ from lessons_kb.mining.triggers import (
 )
 from lessons_kb.model import Document, Event, Pattern, Source
 from lessons_kb.text.error_signature import error_signature, shows
-from lessons_kb.text.sanitize import clean
+from lessons_kb.text.sanitize import clean, counted
 from lessons_kb.text.times import format_moment
 from lessons_kb.values import field, frozen
 
@@ -81,6 +84,7 @@ _CHANGED = "What was changed:"
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
+_MAX_ITEMS = 3
 _MAX_SOURCES = 3
 """The maximum number of commits, and of sightings, that a draft names as sources."""
 
@@ -227,14 +231,11 @@ def sketch_candidate(
     if tests.strip():
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
-    quotes = [sighting.quote for sighting in candidate.sightings]
-    sentences = split_prose([body, *causes, *quotes])
-    explanations = pick_causes(sentences)
-    if explanations:
-        sections["Root Cause"] = " ".join(explanations)
-    instructions = pick_items(sentence for sentence in sentences if sentence not in explanations)
-    if instructions:
-        items = [f"- [ ] {sentence}" for sentence in instructions]
+    statements = read_statements(candidate)
+    if statements.causes:
+        sections["Root Cause"] = " ".join(statements.causes)
+    if statements.items:
+        items = [f"- [ ] {sentence}" for sentence in statements.items]
         sections["Prevention Checklist"] = "\n".join(items)
     errors = [sighting.title for sighting in candidate.sightings if sighting.signature]
     errors += find_error_lines(body)
@@ -250,12 +251,60 @@ def sketch_candidate(
     )
 
 
+class Statements(NamedTuple):
+    """The sentences of people that a draft takes over."""
+
+    causes: Sequence[str]
+    items: Sequence[str]
+    """The instructions, which become items of the checklist."""
+
+
+def read_statements(candidate: Candidate) -> Statements:
+    """Return the causes and the instructions that people wrote about a mined mistake.
+
+    They come from the message of its first commit, the comments that the commit added, and what was
+    said in sessions and reviews.
+    """
+    message: list[str] = []
+    comments: list[str] = []
+    for commit in candidate.commits[:1]:
+        message = split_prose([_TRAILER.sub("", commit.body).strip()])
+        comments = split_prose(commit.causes)
+    quotes = split_prose(sighting.quote for sighting in candidate.sightings)
+    written = [*message, *comments]
+    causes = pick_causes([*written, *quotes]) or pick_mechanism(message)
+    of_commit = [sentence for sentence in written if sentence not in causes]
+    said = [sentence for sentence in quotes if sentence not in causes]
+    items = [*pick_items(of_commit, of_commit=True), *pick_items(said)]
+    return Statements(causes, items[:_MAX_ITEMS])
+
+
+def list_signs(candidate: Candidate) -> list[str]:
+    """Return the reasons why a candidate looks like a mistake, for its line in a list.
+
+    A commit gives a cause only if its draft takes the cause over.
+    """
+    # The list has a column for the number of commits.
+    signs = [sign for sign in candidate.reasons if not sign.endswith(" commits alike")]
+    if candidate.sightings:
+        return signs
+    statements = read_statements(candidate)
+    if GIVES_CAUSE in signs:
+        signs.remove(GIVES_CAUSE)
+    filled = [GIVES_CAUSE] if statements.causes else []
+    if statements.items:
+        filled.append(f"gives {counted(len(statements.items), 'instruction')}")
+    return [*filled, *signs]
+
+
 def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
     """Return the commits, review comments and sessions of a candidate as sources."""
     sources: list[Source] = []
+    stated = read_statements(candidate).causes
     for commit in candidate.commits[:_MAX_SOURCES]:
         body = _TRAILER.sub("", commit.body).strip()
-        quote = next(iter(commit.causes), "") or body.partition("\n")[0]
+        first_lines = [*stated, *commit.causes, body.partition("\n")[0]]
+        quote, stated = first_lines[0], ()
         at = format_moment(commit.at)
         sources.append(make_commit_source(commit.id, commit.subject, at, quote))
     for sighting in candidate.sightings[:_MAX_SOURCES]:
@@ -279,7 +328,7 @@ def _list_facts(
 
     ``excerpt`` is an excerpt of its error. ``body`` and ``causes`` belong to its first commit.
     """
-    facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
+    facts = [f"Seen {candidate.occurrences}×: {'; '.join(list_signs(candidate))}."]
     for sighting in candidate.sightings[:2]:
         facts += [_asked(prompt) for prompt in sighting.prompts[:1] if prompt in prompts]
         if sighting.quote:
@@ -328,18 +377,20 @@ def split_evidence(text: str) -> tuple[str, str]:
     return text, re.sub(r"\n{3,}", "\n\n", text_of(sections, ("situation", "fix")))
 
 
-def finish(text: str, template: str) -> str:
+def finish(text: str, template: str, *, cut_diffs: bool = True) -> str:
     """Return the card of a draft without evidence, guidance and empty headings.
 
-    ``template`` is the template of the draft, whose unused lines are removed. A long diff is cut.
+    ``template`` is the template of the draft, whose unused lines are removed. With ``cut_diffs``, a
+    long diff is cut.
     """
     card = split_evidence(text)[0]
     body = split_header(card).body
     head = card[: len(card) - len(body)]
     unused = {line for line in template.splitlines() if line.startswith("#") or line[-1:] in ":]"}
     head = "".join(line for line in head.splitlines(True) if line.rstrip() not in unused)
-    shorter = _DIFF.sub(lambda match: fence(match[2], "diff", limit=_MAX_KEPT_DIFF), body)
-    filled = _EMPTY.sub("", _strip_comments(shorter).rstrip() + "\n")
+    if cut_diffs:
+        body = _DIFF.sub(lambda match: fence(match[2], "diff", limit=_MAX_KEPT_DIFF), body)
+    filled = _EMPTY.sub("", _strip_comments(body).rstrip() + "\n")
     return head + re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
 
 

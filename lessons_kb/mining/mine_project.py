@@ -11,7 +11,6 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from itertools import chain
 from typing import Any, TypeVar
@@ -23,7 +22,7 @@ from lessons_kb.calls.parse_call import find_command, kind_of_tool, parse_call
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.mining.candidates import Candidate, find_candidates
 from lessons_kb.mining.commit_facts import CommitFacts
-from lessons_kb.mining.read_commits import read_commits
+from lessons_kb.mining.read_commits import add_bodies, read_commits, redact_facts
 from lessons_kb.mining.review_comments import read_comments, show_replacement
 from lessons_kb.mining.triggers import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
@@ -53,7 +52,7 @@ from lessons_kb.transcripts.session_records import (
     read_part,
 )
 from lessons_kb.transcripts.specstory import read_export
-from lessons_kb.values import field, frozen, mutable, replace
+from lessons_kb.values import field, frozen, list_fields, mutable, replace
 
 OPENCODE, SPECSTORY = "opencode", "specstory"
 
@@ -351,7 +350,8 @@ def mine(
         facts = _read_commits(mined, brains.directory, commits, result, progress)
     after = read_time(since)
     recent = [sighting for sighting in sightings if sighting.at >= after or not sighting.at]
-    result.candidates = find_candidates(recent, facts, now=time.time())
+    candidates = find_candidates(recent, facts, now=time.time())
+    result.candidates = add_bodies(brains.directory, candidates)
     return result
 
 
@@ -399,7 +399,7 @@ def _read_commits(
     done = 0
     try:
         for facts in read_commits(directory, missing) if missing else ():
-            new_rows[facts.id] = _redact_facts(facts)
+            new_rows[facts.id] = redact_facts(facts)
             done += 1
             if not done % _BATCH:
                 mined.write_commits(new_rows)
@@ -418,20 +418,6 @@ def _read_commits(
         rows |= new_rows
     result.read += done
     return [restore(CommitFacts, rows[commit]) for commit in reversed(ids) if commit in rows]
-
-
-def _redact_facts(facts: CommitFacts) -> dict[str, Any]:
-    """Return the facts about a commit as data, without secrets.
-
-    Hash and checksums are not redacted, because they contain no text but look like a secret.
-    """
-    texts = replace(facts, id="", added_lines="", removed_lines="")
-    numbers = {
-        "id": facts.id,
-        "added_lines": facts.added_lines,
-        "removed_lines": facts.removed_lines,
-    }
-    return {**redact_data(as_data(texts)), **numbers}
 
 
 def extract(
@@ -510,7 +496,7 @@ def _first_value(data: Mapping[str, Any], keys: Sequence[str]) -> object:
 
 def restore(kind: type[_T], row: Mapping[str, Any]) -> _T:
     """Return a dataclass from its stored row. Lists become tuples, and unknown keys are ignored."""
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    names = list_fields(kind)
     values: dict[str, Any] = {}
     for name, value in row.items():
         if name in names:

@@ -113,20 +113,50 @@ def states_reason(sentence: str) -> bool:
     return says_failure and _phrase("no reason").search(sentence) is None
 
 
-def pick_items(sentences: Iterable[str]) -> list[str]:
-    """Return the sentences that can be checklist items."""
+def pick_mechanism(sentences: Iterable[str]) -> list[str]:
+    """Return the sentences of a commit message that say what led to the failure.
+
+    A message describes the failure first and the fix afterwards. Therefore only the sentences
+    before the first one about the fix count.
+    """
+    causes: list[str] = []
+    for sentence in sentences:
+        text = clean_line(sentence).lstrip("-* ")
+        if _phrase("commit").match(text) and text != sentence:
+            continue
+        if _phrase("order").match(text) or _phrase("change").search(text):
+            break
+        if _states_mechanism(text):
+            causes.append(text)
+    return causes[:_MAX_CAUSES]
+
+
+def _states_mechanism(text: str) -> bool:
+    if not all(_phrase(name).search(text) for name in ("mechanism", "fault", "past")):
+        return False
+    is_doubtful = any(_phrase(name).search(text) for name in ("no reason", "housekeeping"))
+    return not is_doubtful and _begins_sentence(text) and _is_complete(text)
+
+
+def pick_items(sentences: Iterable[str], *, of_commit: bool = False) -> list[str]:
+    """Return the sentences that can be checklist items. ``of_commit`` is as in `is_instruction`."""
     texts = [clean_line(sentence).lstrip("-* ") for sentence in sentences]
-    items = [text for text in texts if _begins_sentence(text) and is_instruction(text)]
+    whole = [text for text in texts if _begins_sentence(text)]
+    items = [text for text in whole if is_instruction(text, of_commit=of_commit)]
     return items[:_MAX_ITEMS]
 
 
-def is_instruction(sentence: str) -> bool:
+def is_instruction(sentence: str, *, of_commit: bool = False) -> bool:
     """Return whether a sentence tells its reader what to do in a future change.
 
-    "Add a check" describes a change that was made, and housekeeping prevents no mistake.
+    "Add a check" describes a change that was made, and housekeeping prevents no mistake. In the
+    message of a commit, "Use a lock" also names the change, unless it says what it prevents.
     """
     text = sentence.strip()
-    if _phrase("instruction").search(text) is None or not _is_complete(text):
+    is_imperative = _phrase("imperative").search(text) is not None
+    if is_imperative and of_commit:
+        is_imperative = _phrase("precaution").search(text) is not None
+    if not (is_imperative or _phrase("instruction").search(text)) or not _is_complete(text):
         return False
     return not any(_phrase(name).search(text) for name in ("report", "housekeeping"))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
+from lessons_kb.data import read_patterns
 from lessons_kb.mining.commit_facts import CommitFacts, is_prose, unpack_lines
+from lessons_kb.on_demand import REGULAR_EXPRESSIONS, load
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import counted
@@ -163,6 +165,9 @@ def rank_commits(history: Sequence[CommitFacts]) -> list[RankedCommit]:
     return ranked
 
 
+GIVES_CAUSE = "gives a cause"
+
+
 def explain_rank(commit: RankedCommit) -> list[str]:
     """Return the reasons why a commit looks like the correction of a mistake, with the strongest
     first.
@@ -178,7 +183,7 @@ def explain_rank(commit: RankedCommit) -> list[str]:
     if signals.failed:
         reasons.append("names a failure")
     if signals.explained:
-        reasons.append("gives a cause")
+        reasons.append(GIVES_CAUSE)
     if facts.causes:
         reasons.append(f"{counted(facts.cause_count, 'comment')} with a reason")
     if facts.test_lines:
@@ -318,11 +323,26 @@ def _read_message(subject: str, body: str) -> _MessageSignals:
         trivial=shows("trivial", subject),
         vague=shows("vague subject", subject),
         contrast=fix and shows("contrast", subject),
-        reverts=shows("reverts", message),
-        explained=fix and (shows("explains", body) or shows("cause", body)),
-        failed=shows("failed before", message),
+        reverts=_shows_anywhere("reverts", message),
+        explained=fix and (_shows_anywhere("explains", body) or _shows_anywhere("cause", body)),
+        failed=_shows_anywhere("failed before", message),
         bundled=shows("reviewed", subject),
     )
+
+
+def _shows_anywhere(section: str, low: str) -> bool:
+    """Return whether a pattern of a ``mining_signals.toml`` section matches a long text.
+
+    The text is in lower case. RE2 takes a quarter of the time that Python takes.
+    """
+    return _compile_section(section).search(low) is not None
+
+
+@cache
+def _compile_section(section: str) -> Any:
+    patterns = read_patterns("mining_signals.toml")[section]
+    whole = "|".join(f"(?:{pattern})" for pattern in patterns)
+    return load(REGULAR_EXPRESSIONS).compile(f"(?m){whole}")
 
 
 def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: int) -> Signals:

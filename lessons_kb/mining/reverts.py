@@ -13,6 +13,12 @@ _NUMBER = re.compile(r" \(#\d+\)\Z")
 """Matches the number of a pull request, which a merge adds to the subject of its commit."""
 
 
+def quote_revert(body: str) -> str:
+    """Return the words of a message that name the commit which it takes back, or ""."""
+    named = _BODY.search(body)
+    return named[0] if named else ""
+
+
 def find_targets(history: Sequence[CommitFacts]) -> dict[str, str]:
     """Return a mapping from the id of each revert to the id of the commit that it takes back.
 

@@ -22,7 +22,7 @@ from lessons_kb.ledger.given import (
     read_outcome,
 )
 from lessons_kb.ledger.session_memory import read_memory
-from lessons_kb.model import NOTE, WITHHELD, Card, Event, Preflight, Query
+from lessons_kb.model import NOTE, WITHHELD, Card, Event, Hit, Preflight, Query
 from lessons_kb.on_demand import BROAD_PATHS, load
 from lessons_kb.preflight.block import NEVER_ALONE
 from lessons_kb.preflight.offers import IN_CONTEXT, OFFERED, shown_name
@@ -404,22 +404,28 @@ def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) 
     suppressed.
     """
     explained: list[Verdict] = []
+    found: Sequence[tuple[Brain, Hit]] | None = None
     left = _EXPLAINED
     for verdict in verdicts:
         is_near = verdict.rule == GATE and "not-for" not in verdict.reason
         if is_near and left:
-            explained.append(_find_missing(brains, query, verdict))
+            if found is None:
+                found = find_lessons(brains, query)
+            explained.append(_find_missing(brains, query, verdict, found))
             left -= 1
         else:
             explained.append(verdict)
     return explained
 
 
-def _find_missing(brains: Brains, query: Query, verdict: Verdict) -> Verdict:
+def _find_missing(
+    brains: Brains, query: Query, verdict: Verdict, found: Sequence[tuple[Brain, Hit]]
+) -> Verdict:
     """Return a verdict with the words that the prompt lacks, if with a few more words of the
     card's title the card is given.
+
+    ``found`` are the hits of the prompt as it is.
     """
-    found = find_lessons(brains, query)
     same = [(brain, hit.card) for brain, hit in found if shown_name(hit) == verdict.id]
     if not same:
         return verdict

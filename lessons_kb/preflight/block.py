@@ -58,6 +58,9 @@ CONTRADICTS = "contradicts a lesson that is given: "
 _MOST_COMPARED = 6
 """The maximum number of hits that are compared with each other. A block has room for two hits."""
 TITLE_ONLY = "the card has no cause and no checklist, so only its title can be offered"
+ENOUGH_OFFERS = f"{MAX_OFFERS} better titles are offered"
+NOT_OPENABLE = "the agent cannot open its file"
+NO_ROOM = "the budget has no room for its title"
 _MAX_ITEMS = 100
 """The maximum number of items of a card that are shown. Further items are only counted."""
 _SHORT_CHECKLIST = 7
@@ -134,6 +137,11 @@ def footer(names: Sequence[str], language: str = "en") -> str:
     """
     ids = ", ".join(map(clean_line, names))
     return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
+
+
+def _explain_no_offer(hit: Hit, reason: str) -> Hit:
+    """Return a hit whose reason also says why its title is not offered."""
+    return replace(hit, reason=f"{hit.reason}; {reason}" if hit.reason else reason)
 
 
 class _Block:
@@ -234,21 +242,23 @@ class _Block:
         shown: list[str] = []
         remaining: list[Hit] = []
         for hit in self.withheld:
-            is_possible_now = is_possible(hit, offers) and _names_subject(hit)
-            if len(shown) >= MAX_OFFERS or not is_possible_now:
+            if not (is_possible(hit, offers) and _names_subject(hit)):
                 remaining.append(hit)
+                continue
+            if len(shown) >= MAX_OFFERS:
+                remaining.append(_explain_no_offer(hit, ENOUGH_OFFERS))
                 continue
             if reason := offers.why_not_now(hit):
                 remaining.append(replace(hit, reason=reason))
                 continue
             place = safe_line(offers.place(hit))
             if not place:
-                remaining.append(hit)
+                remaining.append(_explain_no_offer(hit, NOT_OPENABLE))
                 continue
             lines = [*shown, format_offer(hit, place, titled=offers.titled)]
             text = format_offers(lines, titled=offers.titled, beside_lessons=bool(self.lessons))
             if not self._fits([*before, *text], self.budget):
-                remaining.append(hit)
+                remaining.append(_explain_no_offer(hit, NO_ROOM))
                 continue
             self.lines = [*before, *text]
             shown = lines

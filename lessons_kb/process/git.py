@@ -728,7 +728,9 @@ def _parse_names(part: bytes) -> CommitNames:
     message, _, names = rest.partition(b"\0")
     name, at, _date = head.decode().split(" ")
     changes = (line.partition("\t") for line in decode(names).split("\n"))
-    paths = [_QUOTED.sub(r"\1", path) for status, _tab, path in changes if path and status != "D"]
+    paths = [path for status, _tab, path in changes if path and status != "D"]
+    if b'"' in names:
+        paths = [_QUOTED.sub(r"\1", path) for path in paths]
     return CommitNames(id=name, at=float(at), message=decode(message), paths=tuple(paths))
 
 

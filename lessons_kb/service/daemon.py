@@ -81,7 +81,7 @@ SOCKET_SECONDS = 3.0
 it.
 """
 LOOK_AGAIN_SECONDS = 1.0
-"""Minimum seconds between two checks of all package files. A check takes as long as an answer."""
+"""Minimum seconds between two checks of all package files."""
 MAX_WAITING = 64
 """Maximum number of waiting connections. Further connections are closed at once, and their clients
 answer by themselves.
@@ -223,7 +223,7 @@ class _Daemon:
         """Answer a hook's client, or close the connection if the client must answer by itself."""
         answer = self._read_and_answer(connection)
         if answer is not None:
-            connection.sendall(hook_client.pack(*answer, b"whole"))
+            connection.sendall(hook_client.pack(*answer, hook_client.WHOLE))
 
     def _read_and_answer(self, connection: socket.socket) -> list[bytes] | None:
         """Return the output of the client, or None if the client must answer by itself."""
@@ -374,22 +374,30 @@ class _Daemon:
         now = time.monotonic()
         if now - self._looked >= LOOK_AGAIN_SECONDS:
             self._looked = now
-            if _package_files() != self._package:
+            # A new file changes its folder, which the next event looks at. A walk through all
+            # folders would take as long as an answer.
+            if any(_stamp_file(path) != stamp for path, stamp in self._package.items()):
                 self._leave()
 
 
-def _package_files() -> dict[str, tuple[int, int]]:
-    """Return a mapping from the path of each module of our package to its time and size."""
+def _package_files() -> dict[str, tuple[int, int] | None]:
+    """Return a mapping from the path of each module of our package to its stamp."""
     files = {}
     for folder, _folders, names in os.walk(_PACKAGE):
         for name in names:
-            if not name.endswith(".py"):
-                continue
-            path = os.path.join(folder, name)
-            with contextlib.suppress(OSError):  # an upgrade removes it, or it is a broken link
-                info = os.stat(path)
-                files[path] = info.st_mtime_ns, info.st_size
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                files[path] = _stamp_file(path)
     return files
+
+
+def _stamp_file(path: str) -> tuple[int, int] | None:
+    """Return the time and size of a file, or None if it was removed or is a broken link."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_mtime_ns, info.st_size
 
 
 def _package_folders() -> list[int]:

@@ -24,6 +24,7 @@ from lessons_kb.hook_client import (
     SILENT,
     STRICT_VARIABLE,
     UNASKED_LINE,
+    WHOLE,
     pack,
     read_deadline,
 )
@@ -108,7 +109,7 @@ class _Client:
         self.has_said = True
         texts = [f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line)]
         try:
-            data = pack(*texts, b"whole")
+            data = pack(*texts, WHOLE)
             while data:
                 data = data[os.write(1, data) :]
         except OSError:

@@ -13,6 +13,7 @@ from lessons_kb.find.calibrate import calibrate_brain
 from lessons_kb.library import Brain
 from lessons_kb.store.files import identify_file
 from lessons_kb.store.identity import identify
+from lessons_kb.store.locations import real_path
 
 MAX_OPEN = 16
 """Maximum number of entries. The least recently used one is closed, and is opened again on
@@ -50,7 +51,7 @@ class OpenBrains:
         Trust and identity are checked at each call. An entry is closed if another brain has taken
         its place, or if its cache was removed. Raises Untrusted, BrainNotFound.
         """
-        where = os.path.realpath(os.path.join(self.directory, directory or ""))
+        where = real_path(os.path.join(self.directory, directory or ""))
         found = self.look(where, environment) if found is None else found
         roots = self._roots or tuple(require(found).trusted)
         key = where, roots

@@ -19,6 +19,7 @@ from lessons_kb.on_demand import TITLES, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.journal import Journal
+from lessons_kb.store.locations import real_path
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.paths import relative_path
 
@@ -91,7 +92,7 @@ class Hook:
     def scope(self) -> str:
         """The project root, to which paths are relative, as the agent spells its directory."""
         directory = self.event.directory
-        real = directory if self.event.posted else os.path.realpath(directory)
+        real = directory if self.event.posted else real_path(directory)
         top = (not self.event.posted and git_top(real)) or real
         if top == real:
             return directory

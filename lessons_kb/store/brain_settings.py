@@ -7,7 +7,7 @@ import os
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.store.files import open_regular
-from lessons_kb.store.locations import CONFIG_NAME
+from lessons_kb.store.locations import CONFIG_NAME, real_path
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_globs
 
@@ -37,8 +37,8 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
 
 def find_named(root: str, brain: str) -> str:
     """Return the real path of the folder ``brain``; "" if it is not strictly below ``root``."""
-    folder = os.path.realpath(os.path.join(root, brain))
-    below = folder.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    folder = real_path(os.path.join(root, brain))
+    below = folder.startswith(real_path(root).rstrip(os.sep) + os.sep)
     return folder if below and os.path.isdir(folder) else ""
 
 

@@ -498,6 +498,11 @@ class Catalogue:
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
         return [card_from_json(row[1], row[4]) for row in rows]
 
+    def names(self) -> list[tuple[str, str]]:
+        """Return path and title of every card, without notes, in the order of paths."""
+        sql = "SELECT path, json_extract(card, '$.title') FROM docs WHERE number > 0"
+        return self._db.execute(f"{sql} AND card IS NOT NULL ORDER BY path").fetchall()
+
     def count_titles(self, project: str | None, *, today: str) -> int:
         """Return the number of cards that may be given in a project on a day."""
         # SQLite counts all entries of an index faster than those that meet a condition.

@@ -427,6 +427,11 @@ _MIGRATIONS = (
 )
 
 
+def was_mined(root: str) -> bool:
+    """Return whether `lessons mine` has ever read the past of a brain on this machine."""
+    return os.path.exists(os.path.join(state_dir(root, create=False), _NAME))
+
+
 class Mined(Database):
     """A cache of the data that `mine` reads from sessions and commits.
 

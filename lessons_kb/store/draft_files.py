@@ -72,6 +72,9 @@ class DraftFacts(TypedDict, total=False):
     """The rank among the mined drafts; missing for other drafts."""
     by: str
     """The user of a server who proposed the draft; missing for other drafts."""
+    evidence: list[str]
+    """The digests of the blocks of evidence; see ``mining.draft_evidence``. The list is empty for a
+    draft whose text a person or an agent proposed."""
     settled: float
     """The time at which the draft was accepted, merged or discarded; missing until then."""
 
@@ -88,6 +91,7 @@ _FACT_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "card": str,
     "place": int,
     "by": str,
+    "evidence": list,
     "settled": _NUMBER,
 }
 
@@ -163,8 +167,10 @@ class DraftFolder:
             value = data.get(field)
             if isinstance(value, kinds):
                 facts[field] = read_time(value) if kinds == _NUMBER else value
-        ids = cast(list[object], facts["ids"])
-        facts["ids"] = [item for item in ids if isinstance(item, str)]
+        for field in ("ids", "evidence"):
+            if field in facts:
+                items = cast(list[object], facts[field])
+                facts[field] = [item for item in items if isinstance(item, str)]
         return cast(DraftFacts, facts)
 
     def read(self, name: str) -> str | None:

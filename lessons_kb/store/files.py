@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.on_demand import C_LIBRARY, COPY_FILES, SIGNALS, URLS, load
+from lessons_kb.store.locations import real_path
 from lessons_kb.text.sanitize import shell_word
 
 with contextlib.suppress(ImportError):  # not on Windows
@@ -152,7 +153,7 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
 
 def is_inside(path: str, folder: str) -> bool:
     """Return whether a path is ``folder`` itself or inside it. ``folder`` is a real path."""
-    return f"{os.path.realpath(path)}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
+    return f"{real_path(path)}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def relative(root: str, full: str) -> str:

@@ -20,7 +20,7 @@ from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import StorageError
 from lessons_kb.on_demand import HASHES, load
 from lessons_kb.store.files import list_folder, read_json, read_regular, storage_errors
-from lessons_kb.store.locations import CACHE_NAME, above, state_home, user_brain
+from lessons_kb.store.locations import CACHE_NAME, above, real_path, state_home, user_brain
 from lessons_kb.store.private_files import write_private
 from lessons_kb.store.repositories import find_work_tree, git_home
 from lessons_kb.values import frozen
@@ -76,9 +76,9 @@ class Identity:
 
 def identify(root: str) -> Identity:
     """Return the identity of the brain at ``root``. Nothing is written."""
-    real = os.path.realpath(root)
+    real = real_path(root)
     places = _places(real)
-    is_user_brain = real == os.path.realpath(user_brain())
+    is_user_brain = real == real_path(user_brain())
     copied = False
     for place in () if is_user_brain else places:
         for key, token in _read_marks(place):
@@ -190,7 +190,7 @@ def list_marked(top: str) -> list[str]:
         path = _find_marked_path(os.path.join(folder, name))
         if not path:
             continue
-        root = os.path.realpath(top + path)
+        root = real_path(top + path)
         if os.path.isdir(root) and find_work_tree(above(root)) == top:
             roots.append(root)
     return sorted(roots)
@@ -259,7 +259,7 @@ def brain_key(root: str) -> str:
     hexadecimal of its bytes, ``=``. A key of more than 200 bytes is cut and ends with ``==``, which
     no short key contains, and a hash.
     """
-    return _quote(os.path.realpath(root))
+    return _quote(real_path(root))
 
 
 def _quote(path: str) -> str:

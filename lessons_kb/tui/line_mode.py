@@ -185,7 +185,7 @@ class _Prompt:
     def _list(self, tab: str, words: str) -> None:
         """Show the first rows of a tab that contain all of some words."""
         self._board.tab = tab
-        self._board.filters[tab] = words
+        self._board.set_filter(words)
         self._listed = tuple(row.name for row in self._board.shown())
         self._shown = 0
         self._more()

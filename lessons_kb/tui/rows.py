@@ -21,10 +21,10 @@ from lessons_kb.cards.standings import list_remarks
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.collection.origin import describe_sources
+from lessons_kb.collection.origin import describe_rest, describe_sources
 from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
-from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageError
+from lessons_kb.errors import CardNotFound, Incomplete, InputError, LessonsError, StorageError
 from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
@@ -33,7 +33,7 @@ from lessons_kb.outcome.stats import Stats
 from lessons_kb.process.clock import today
 from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
-from lessons_kb.text.sanitize import clean, clean_line, shorten
+from lessons_kb.text.sanitize import clean, clean_line, counted, shorten
 from lessons_kb.text.times import age
 from lessons_kb.values import frozen, replace
 from lessons_kb.writers.complete import NOT_SHOWN
@@ -144,7 +144,7 @@ def sort_rows(rows: Sequence[Row], order: str) -> list[Row]:
 
 
 def _last(row: Row) -> str:
-    return (row.card.last_seen or row.card.created or "") if row.card else ""
+    return row.card.latest_day if row.card else ""
 
 
 ORDERS: Mapping[str, Callable[[Row], str | int]] = {
@@ -286,6 +286,9 @@ class Outcome:
     """The names of the rows to remove."""
     drafts: bool = False
     """Whether the drafts must be read again."""
+    draft: str = ""
+    """The name of the draft that was edited or came back, and gets the cursor; "" if there is none.
+    """
 
 
 _STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
@@ -387,6 +390,10 @@ class RowSource:
                 return self.look(Row(name=name, brain=number, path=path, title=path))[0]
         raise CardNotFound(f"{name} no longer exists")
 
+    def look_at_draft(self, draft: Draft) -> Preview:
+        """Return the preview of a draft without similar cards, whose search may take a second."""
+        return _view_draft(draft, ())
+
     def look(self, row: Row) -> tuple[Row, Preview]:
         """Return the row for the current content of its file, and its preview.
 
@@ -473,7 +480,8 @@ class RowSource:
         """Open a card, a file that is not valid, or a draft in the user's editor."""
         if row.draft is not None:
             changed = self.undoing.edit_draft(row.name, editor)
-            return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
+            line = f"{row.name} {_EDITED[changed]}{self._describe_progress(row)}"
+            return Outcome(line=line, drafts=True, draft=row.name)
         changed = self.undoing.edit(self.brains.members[row.brain], row.path, editor)
         path = clean_line(row.path)
         try:
@@ -483,13 +491,25 @@ class RowSource:
         trouble = "" if now.card else " and now invalid: see below"
         return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
 
+    def _describe_progress(self, row: Row) -> str:
+        """Return what an edited draft still lacks, for the end of a line; "" if it was removed."""
+        try:
+            missing = Drafts(self.brains).get(row.name).missing
+        except CardNotFound:
+            return ""
+        if not missing:
+            return "; it is complete and can be accepted"
+        return f"; it still lacks {counted(len(missing), 'part')}"
+
     def accept(self, row: Row, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Outcome:
         """Turn a draft into a card. Raises DuplicateCard if a card has the same lesson."""
         draft = Drafts(self.brains).get(row.name)
         if draft.missing:
-            raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
+            missing = "; ".join(draft.missing)
+            raise Incomplete(f"incomplete; add {missing}", missing=draft.missing)
         card = self.undoing.accept(row.name, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
-        line = f"{clean_line(card.id)} is now a card"
+        rest = describe_rest(draft.text)
+        line = "; ".join(filter(None, (f"{clean_line(card.id)} is now a card", rest)))
         return Outcome(line=line, changed=(self.row_of(card),), drafts=True)
 
     def merge(self, row: Row, card_name: str) -> Outcome:
@@ -502,16 +522,21 @@ class RowSource:
 
     def undo(self) -> Outcome:
         """Undo the latest change."""
-        line, names = self.undoing.undo()
+        undone = self.undoing.undo()
         changed: list[Row] = []
         gone: list[str] = []
-        for name in names:
+        for name in undone.names:
             try:
                 changed.append(self.row_named(name))
             except LessonsError:
                 gone.append(name)
-        line = clean_line(line)
-        return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
+        return Outcome(
+            line=clean_line(undone.line),
+            changed=tuple(changed),
+            gone=tuple(gone),
+            drafts=True,
+            draft=undone.draft,
+        )
 
     def _effect(self, brain: int, card: Card) -> Effect | None:
         """Return the effect of a card.
@@ -631,15 +656,31 @@ class Board:
         """A mapping from each tab to the text of its filter."""
         self.places = dict.fromkeys(BOTH, "")
         """A mapping from each tab to the name of the row under its cursor; "" if there is none."""
+        self.changed: dict[str, set[str]] = {tab: set() for tab in BOTH}
+        """A mapping from each tab to the names of the rows that were changed since its filter was
+        set. They stay in the list even if they no longer match."""
+        self.expected_draft = ""
+        """The name of the draft that gets the cursor when the drafts have been read again."""
 
     def shown(self) -> list[Row]:
-        """Return the rows of the current tab that match its filter."""
-        return filter_rows(self.rows[self.tab], self.filters[self.tab])
+        """Return the rows of the current tab that match its filter, or were changed under it."""
+        rows = self.rows[self.tab]
+        matching = {row.name for row in filter_rows(rows, self.filters[self.tab])}
+        matching |= self.changed[self.tab]
+        return [row for row in rows if row.name in matching]
+
+    def set_filter(self, words: str) -> None:
+        """Set the filter of the current tab."""
+        self.filters[self.tab] = words
+        self.changed[self.tab].clear()
 
     def set(self, tab: str, rows: Sequence[Row]) -> None:
         """Set the rows of a tab, and sort them if they are cards."""
         self.rows[tab] = sort_rows(rows, self.order) if tab == CARDS else rows
         self.ready.add(tab)
+        if tab == DRAFTS and self.expected_draft:
+            self.places[DRAFTS] = self.expected_draft
+            self.expected_draft = ""
 
     def next_order(self) -> None:
         """Sort the cards by the next order."""
@@ -653,6 +694,10 @@ class Board:
 
     def take(self, outcome: Outcome) -> None:
         """Apply the outcome of an action to the cards. The cursor moves to a new card."""
+        self.changed[CARDS].update(row.name for row in outcome.changed)
+        if outcome.draft:
+            self.changed[DRAFTS].add(outcome.draft)
+            self.expected_draft = outcome.draft
         self.replace({row.name: row for row in outcome.changed})
         names = {row.name for row in self.rows[CARDS]}
         added = [row for row in outcome.changed if row.name not in names]

@@ -1,8 +1,8 @@
 // The module of the Lessons plugin. Claude Code loads it into a worker of its own process.
 //
 // It sends each event to the daemon over one socket, so that no process starts for an event. The
-// hooks in hooks.json stay silent while the file of `mark` has a text. If anything fails here, they
-// answer instead. Claude Code loads the module only if `$` is passed to functions of this level.
+// hooks in hooks.json answer each event for which this module leaves no mark, for example because
+// its worker ended. Claude Code loads the module only if `$` is passed to functions of this level.
 import type { EngineInterface, Register } from "claude-code"
 
 const PROGRAM = "lessons-hook"
@@ -28,6 +28,7 @@ type Answer = {
 }
 
 let connection: Connection | undefined
+let hasTried = false // a worker that replaces a lost one connects at its first event
 let hookEnvironment: Record<string, string> = {}
 let common: Record<string, unknown> = {} // the fields that every event of the session has
 let turn = ""
@@ -43,10 +44,17 @@ async function connect($: EngineInterface): Promise<Connection | undefined> {
   return { socket, environment: Object.fromEntries(pairs) }
 }
 
-async function mark($: EngineInterface, text: string) {
+async function reconnect($: EngineInterface) {
+  hasTried = true
+  connection = await connect($).catch(() => undefined) // lessons-hook is not on the PATH
+}
+
+// Leaves a mark if the module has answered. The hook of the event empties the file and stays silent.
+async function mark($: EngineInterface) {
+  if (!connection) return
   const { CLAUDE_PLUGIN_DATA, CLAUDE_CODE_SESSION_ID, CLAUDE_PID } = hookEnvironment
   const name = `module-${CLAUDE_CODE_SESSION_ID}-${CLAUDE_PID}`
-  await $.fs.write(`${CLAUDE_PLUGIN_DATA}/${name}`, text)
+  await $.fs.write(`${CLAUDE_PLUGIN_DATA}/${name}`, "answered").catch(() => {})
 }
 
 async function askDaemon($: EngineInterface, event: string, cwd: string) {
@@ -84,17 +92,18 @@ async function ask($: EngineInterface, fields: Record<string, unknown>): Promise
     return answer
   } catch {
     connection = undefined
-    await mark($, "").catch(() => {})
     return {}
   }
 }
 
 // Answers an event of the settings hooks, whose payload the daemon reads as it is.
 async function answerClassic($: EngineInterface, e: any, next: any) {
+  if (!hasTried) await reconnect($)
   const { session_id, transcript_path, cwd, permission_mode } = e
   common = { ...common, session_id, transcript_path, cwd }
   if (permission_mode) common.permission_mode = permission_mode
   const answer = await ask($, e)
+  await mark($)
   const result = await next(e)
   const context = joinContext(result.additionalContext, answer)
   const changed = context.length ? { ...result, additionalContext: context } : result
@@ -109,17 +118,13 @@ function joinContext(texts: readonly string[] | undefined, answer: Answer): stri
 
 export const register: Register = (on) => {
   on("classic.SessionStart", async ($, e, next) => {
-    try {
-      connection = await connect($)
-      if (connection) await mark($, "on")
-    } catch {
-      connection = undefined // lessons-hook is not on the PATH
-    }
+    await reconnect($)
     return answerClassic($, e, next)
   })
 
-  on("classic.UserPromptSubmit", ($, e, next) => {
+  on("classic.UserPromptSubmit", async ($, e, next) => {
     if (e.permission_mode) common.permission_mode = e.permission_mode
+    await mark($)
     return next(e)
   })
 
@@ -160,6 +165,7 @@ export const register: Register = (on) => {
       questions.set(tool_use_id, reason)
       $.ui.invalidate("ui.render")
     }
+    await mark($)
     const ran = await next(e)
     if (isAsked) {
       questions.delete(tool_use_id)
@@ -192,9 +198,5 @@ export const register: Register = (on) => {
   on("classic.PostToolBatch", ($, e, next) => answerClassic($, e, next))
   on("classic.SubagentStart", ($, e, next) => answerClassic($, e, next))
   on("classic.Stop", ($, e, next) => answerClassic($, e, next))
-  on("classic.SessionEnd", async ($, e, next) => {
-    const result = await answerClassic($, e, next)
-    if (connection) await mark($, "").catch(() => {})
-    return result
-  })
+  on("classic.SessionEnd", ($, e, next) => answerClassic($, e, next))
 }

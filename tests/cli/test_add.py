@@ -234,6 +234,10 @@ def test_edit_says_what_a_card_needs_only_after_the_editor(
     ]
     lessons("ignore", path)
     assert "agents do not get it, because its status is ignored" in answer("edit", path, typed="")
+    lessons("restore", path)
+    assert f"{path} is saved" in answer("edit", path, typed="")
+    monkeypatch.setenv("EDITOR", f"{sys.executable} -c pass")
+    assert f"{path} was not changed" in answer("edit", path, typed="")
 
 
 def test_an_existing_title_is_told_before_anything_is_asked(lessons, answer, brain):

@@ -88,7 +88,7 @@ def test_a_user_works_through_the_drafts_line_by_line(
     propose("A first lesson about the sum of a cart")
     propose("Payouts were doubled at midnight", symptoms=())
     seen = answer("review", typed="accept 1\nedit 1\naccept 2\nquit\n")
-    assert "incomplete; press e and add two or three `symptoms`" in seen
+    assert "incomplete; add two or three `symptoms`" in seen
     assert "no editor found; set $EDITOR" in seen
     assert "lessons/a-first-lesson-about-the-sum-of-a-cart.md is now a card" in seen
     script = tmp_path / "editor.py"

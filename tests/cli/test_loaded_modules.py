@@ -150,7 +150,10 @@ def test_lessons_alone_loads_what_its_screen_shows(brain, request):
     assert loaded - set(path.read_text("utf-8").split()) == set()
 
 
-LIGHT = ("list", "show", "search", "preflight", "why", "daemon", "config", "review", "no-command")
+LIGHT = (
+    *("list", "show", "search", "preflight", "why", "daemon", "config", "review", "no-command"),
+    *("bump", "confirm"),
+)
 NEEDED_NEVER = {
     *("asyncio", "filelock", "frontmatter", "jinja2", "markdown_it", "multiprocessing", "numpy"),
     *("onnxruntime", "pathspec", "pydantic", "rank_bm25", "textual", "tomlkit", "watchdog", "yaml"),
@@ -158,8 +161,8 @@ NEEDED_NEVER = {
 
 
 @pytest.mark.parametrize("command", LIGHT)
-def test_a_command_that_reads_needs_no_parser_and_no_lock(command):
-    """Of a brain that has not changed; the other test holds the list to what is loaded."""
+def test_a_usual_command_needs_no_parser_and_no_library_for_locks(command):
+    """Of a brain that has not changed, whose cards are plain; the lists are of the other test."""
     allowed = set((GOLDEN / f"{command}.txt").read_text("utf-8").split())
     assert not allowed & NEEDED_NEVER
     assert "lessons_kb.library" not in allowed

@@ -3,13 +3,14 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 
 import pytest
 
 from tests import kit
-from tests.kit import git, make_brain
+from tests.kit import git, make_brain, trust_brain
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLF"
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "mine.txt"
@@ -205,6 +206,119 @@ def test_a_candidate_that_was_dismissed_never_returns(lessons, project, write_hi
     assert drafts_of(lessons) == []
 
 
+COMPLETE = {
+    "symptoms: []": "symptoms: [retry a charge, the bank answers late]",
+    "## Prevention Checklist\n": "## Prevention Checklist\n\n- [ ] Send a key\n",
+    "## Root Cause\n": "## Root Cause\n\nThe bank books each request twice.\n",
+}
+
+
+def complete(path):
+    """Write by hand what a mined draft lacks."""
+    path = pathlib.Path(path)
+    text = path.read_text()
+    for empty, filled in COMPLETE.items():
+        text = text.replace(empty, filled)
+    title = "title: The bank booked a retried charge twice"
+    path.write_text(re.sub(r"(?m)^title: .*$", title, text))
+
+
+def write_three_fixes(project):
+    """Three commits that repair different files; return their ids, the latest first."""
+    commit(project, "Add pages", 1, **{f"page{number}.py": "TITLE = 1\n" for number in range(3)})
+    subjects = ("do not lose the title", "never crash on an empty page", "do not send a page twice")
+    for number, subject in enumerate(subjects):
+        commit(project, f"fix: {subject}", number + 2, **{f"page{number}.py": "TITLE = 2\n"})
+    return git(project, "log", "-3", "--format=%H").split()
+
+
+def test_candidates_with_a_draft_or_a_card_are_left_out_and_counted(lessons, project):
+    write_three_fixes(project)
+    before = find(lessons)["candidates"]
+    assert len(before) == 3
+    made = find(lessons, "--draft", "3")["drafts"]
+    listed = lessons("mine")
+    assert listed.out == ""
+    assert "nothing new (3 with a draft)" in listed.err
+    assert "next: `lessons review`" in listed.err
+    complete(made[0]["path"])
+    accepted = lessons("review", "--accept", made[0]["id"])
+    assert accepted.code == 0, accepted.err
+    lessons("review", "--discard", made[1]["id"])
+    commit(project, "fix: do not print a page without its number", 9, **{"page0.py": "TITLE = 3\n"})
+    listed = lessons("mine").out
+    assert "do not print a page" in listed
+    counts = "left out: 1 with a draft, 1 with a card, 1 discarded"
+    assert f"1 of 1 candidate from 0 sessions and 5 commits; {counts}" in listed
+    assert find(lessons)["left_out"] == {"open": 1, "accepted": 1, "discarded": 1}
+
+
+def test_a_candidate_whose_commit_is_the_source_of_a_card_is_left_out(lessons, project, tmp_path):
+    write_three_fixes(project)
+    (made,) = find(lessons, "--draft", "1")["drafts"]
+    complete(made["path"])
+    card = lessons("review", "--accept", made["id"]).out.strip()
+    colleague = tmp_path / "colleague"  # has the card, but none of the facts about its draft
+    git(project, "add", card)
+    git(project, "commit", "-qm", "Add a lesson", when=moment(9))
+    git(project, "clone", "-q", str(project), str(colleague))
+    trust_brain(colleague)
+    found = json.loads(lessons("--brain", colleague, "mine", "--json").out)
+    assert found["left_out"] == {"accepted": 1}
+
+
+def test_drafts_are_chosen_by_number_or_commit(lessons, project):
+    write_three_fixes(project)
+    listed = find(lessons)["candidates"]
+    names = [candidate["title"] for candidate in listed]
+    ids = [candidate["commits"][0]["id"] for candidate in listed]
+    shown = lessons("mine").out
+    assert all(f".py · {name[:8]}" in shown for name in ids)
+    for chosen, words in (
+        ("2,9", "no candidate has the number 9; the list has 3 candidates"),
+        ("3-2", "no candidate has the number 3-2"),
+        ("first", "no candidate is 'first'; --draft takes a number"),
+        ("0123abcd", "no candidate is '0123abcd'"),
+    ):
+        refused = lessons("mine", "--draft", chosen)
+        assert refused.code == 2
+        assert words in refused.err
+    assert drafts_of(lessons) == []
+    result = lessons("mine", "--draft", f"3,{ids[0][:8]}")
+    assert "3    1×" in result.out.replace("  3 ", "3 ")
+    assert names[1] not in result.out
+    drafted = [draft["title"] for draft in drafts_of(lessons)]
+    assert sorted(drafted) == sorted([names[2], names[0]])
+    assert [one["title"] for one in find(lessons)["candidates"]] == [names[1]]
+
+
+def test_a_sign_that_every_candidate_has_is_not_repeated(lessons, project):
+    for number in range(4):
+        files = {f"page{number}.py": f"TITLE = {number}\n"}
+        commit(
+            project, f"fix: do not lose page{number} of chapter{number * 7}", number + 1, **files
+        )
+    assert "repairs" not in lessons("mine").out
+    assert "repairs" in str(find(lessons)["candidates"][0]["reasons"])
+
+
+def test_a_card_from_a_mined_draft_is_short_and_as_old_as_its_mistake(
+    lessons, project, write_history
+):
+    fix = write_history(project)
+    (made,) = find(lessons, "--draft", "1")["drafts"]
+    complete(made["path"])
+    accepted = lessons("review", "--accept", made["id"])
+    assert f"`git show {fix[:8]}` shows the rest of its evidence" in accepted.err
+    text = (project / accepted.out.strip()).read_text()
+    assert "last-seen: 2026-10-20" in text
+    assert f"Commit `{fix[:10]}`: Send the idempotency key on a retry" in text
+    assert "+    return post(card, key=key)" in text
+    for dropped in ("Seen 1×", "explains itself", "Its tests", "test_retry"):
+        assert dropped not in text
+    assert accepted.out.strip() in lessons("list", "--limit", "1").out
+
+
 def test_a_draft_guards_no_file_that_is_gone(lessons, project, write_history):
     write_history(project)
     git(project, "mv", "pay.py", "charge.py")
@@ -261,6 +375,22 @@ def test_subagents_count_and_what_they_were_told_does_not(lessons, project):
     found = find(lessons)
     assert [one["title"][:20] for one in found["candidates"]] == ["OperationalError: da"]
     assert found["candidates"][0]["reasons"] == ["error came back"]
+
+
+def test_only_new_commits_are_read_from_git(lessons, project, write_history):
+    write_history(project)
+    fix = {"page8.py": "TITLE = 'eight'\n"}
+    commit(project, "fix: do not show an empty page", 21, **fix)
+    first = find(lessons)
+    blob = git(project, "rev-parse", "HEAD:page8.py").strip()
+    commit(project, "fix: show page nine", 22, **{"page9.py": "TITLE = 'nine'\n"})
+    path = project / ".git" / "objects" / blob[:2] / blob[2:]
+    path.chmod(0o600)
+    path.unlink()  # a commit whose content is lost cannot be read again
+    second = find(lessons)
+    assert (second["read"], second["trouble"]) == (1, [])
+    titles = {one["title"] for one in first["candidates"]}
+    assert {one["title"] for one in second["candidates"]} == titles | {"fix: show page nine"}
 
 
 def test_a_commit_that_speaks_of_the_error_is_its_fix(lessons, project):

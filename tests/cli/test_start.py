@@ -134,6 +134,8 @@ def test_lessons_alone_leads_a_project_without_cards_to_its_first(at, home, tmp_
     assert "Next: `lessons mine`, to look for lessons in 20 commits" in text
     assert '`lessons add "what went wrong"` writes a card' in text
     write(project, "lessons/own.md", "---\ntype: lesson\n---\n\n# Own\n\n## Fix\n\n- Do it\n")
+    assert "Next: `lessons mine`" in at(project).out
+    at(project, "mine")
     assert "There is nothing to do." in at(project).out
 
 

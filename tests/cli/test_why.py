@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from lessons_kb.cli.commands.why import format_confidence
 from lessons_kb.cli.output import wrap
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "why.txt"
@@ -82,6 +83,14 @@ def test_a_card_is_named_as_for_every_other_command(lessons, brain, at_terminal)
         assert lessons("why", name).out.startswith("lessons/telegram-allowlist.md: ")
     assert lessons("why", "te").out.startswith("Prompt: te\n")  # too short to name a card
     assert lessons("why", "telegram", "zzzyx").out.startswith("Prompt: telegram zzzyx\n")
+
+
+def test_a_confidence_just_below_a_threshold_is_not_printed_like_the_threshold():
+    assert format_confidence(0.3, 0.4, 0.15) == "0.30"
+    assert format_confidence(0.3996, 0.4, 0.15) == "0.3996"
+    assert format_confidence(0.0961, 0.4, 0.0963) == "0.0961"
+    assert format_confidence(0.0965, 0.4, 0.0963) == "0.10"
+    assert format_confidence(0.3, None, None) == "0.30"
 
 
 def test_the_reason_names_the_part_of_a_path_that_the_card_has(lessons, brain):

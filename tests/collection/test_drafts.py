@@ -209,6 +209,22 @@ def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     assert len(brain.cards.all()) == 2
 
 
+def test_a_card_gets_the_sources_of_a_draft_that_is_merged_into_it(brain, tell):
+    first = make_commit_source("1a2b3c4d5e6f", "fix", "2026-01-01T00:00:00Z", "because")
+    second = make_commit_source("9f8e7d6c5b4a", "fix again", "2026-02-01T00:00:00Z", "because")
+    card = brain.drafts.accept(brain.drafts.propose(TITLE, sources=[first], **GOOD).id)
+    again = brain.drafts.propose("Total of a cart was hard-coded", sources=[second], **GOOD)
+    brain.drafts.merge(again.id, card.id)
+    assert source_of(accepted_text(brain, card)) == (first, second)
+    tell("prompt", "it broke again: the total of a basket with a coupon")
+    (said,) = brain.drafts.collect("s")
+    assert source_of(said)[0].quote
+    brain.drafts.merge(said.id, card.id)
+    *_commits, session = source_of(accepted_text(brain, card))
+    assert (session.resource, session.quote) == (source_of(said)[0].resource, "")
+    assert brain.cards.get(card.id).occurrences == 3
+
+
 def test_too_many_cards_from_triggers_make_new_ones_wait(brain, root):
     (root / "lessons.toml").write_text("[learn]\nmax_auto_cards = 1\n")
     first = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)

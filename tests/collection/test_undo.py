@@ -43,9 +43,9 @@ def test_undo_gives_every_byte_back(undoing, telegram, act, head):
     before = telegram.read_bytes()
     act(undoing)
     assert not telegram.exists() or telegram.read_bytes() != before
-    line, names = undoing.undo()
-    assert line.startswith("undone: ")
-    assert names == (NAME,)
+    undone = undoing.undo()
+    assert undone.line.startswith("undone: ")
+    assert undone.names == (NAME,)
     assert telegram.read_bytes() == before
     assert undoing.undo()[0] == "nothing to undo"
 

@@ -84,7 +84,7 @@ def read(text, **how):
         ("In a pull request, name the tickets", "command", "pr"),
         ("When you open a PR, make it a draft until the user says otherwise", "command", "pr"),
         ("Fees: changes to `src/pay.ts` need a second pair of eyes", "path", ("src/pay.ts",)),
-        ("Tests must pass before committing", "command", "commit"),
+        ("Before committing, run `make check`", "command", "commit"),
         ("If you commit, sign it", "command", "commit"),
         ("Do not mention people in a commit message", "command", "commit"),
         ("Follow the usual commit message format", "command", "commit"),
@@ -299,11 +299,19 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Before opening a pull request, run the checks",
         "Run the checks before you submit a PR",
         "Before committing, verify your work",
+        "Test mirror-sensitive changes by running the usual tests",
+        "Tests must pass before committing",
+        "**Tests must pass and lint must be clean before committing.**",
+        "Make sure that the docs are current before you commit",
+        "**Warnings should be addressed before committing**",
     ],
 )
 def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
     (found,) = read(f"# Guide\n\n## Committing\n\n- {rule}\n").rules
     assert find_condition(found, Project(files=FILES))[0] is None
+
+
+TESTS = ("**/*.test.*", "**/tests/**")
 
 
 @pytest.mark.parametrize(
@@ -320,7 +328,7 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
         ("The `billing/` package", "`a.ts`: the amounts", ()),
         ("The `billing/` package", "It compares what the bank sends", ()),
         ("`billing/` and other `bill_*` packages", "Keep amounts in cents", ()),
-        ("Writing tests", "Use the fixtures", ()),
+        ("Billing tests", "Use the fixtures", ()),
         ("The `billing/` package", "Keep it small and simple", ()),
         ("SQL conventions", "Prefer joins to nested queries", ("**/*.sql",)),
         ("Writing SQL", "Prefer joins to nested queries", ("**/*.sql",)),
@@ -329,6 +337,16 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
         ("SQL", "The store has two schemas", ()),
         ("SQL", "Run `npm run sql` to check", ()),
         ("SQL injection", "Prefer joins to nested queries", ()),
+        ("Writing tests", "Use the fixtures of the shop", TESTS),
+        ("Unit testing", "Do not mock the store", TESTS),
+        ("Testing guidelines", "**Amounts:** avoid floats", TESTS),
+        ("Testing", "Add tests for each new function", ()),
+        ("Testing", "Use `--watch` to see the results at once", ()),
+        ("Testing", "Never skip the slow ones", ()),
+        ("Testing", "Keep them green", ()),
+        ("Documentation style", "Avoid long sentences", ("docs/**", "**/*.md")),
+        ("Documentation", "Use docstrings for public functions", ()),
+        ("Documentation", "Update it when the layout changes", ()),
     ],
 )
 def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rule, globs):
@@ -369,6 +387,59 @@ def test_the_line_above_a_list_completes_its_rules(lead, rule, mechanism):
         assert mechanism in " ".join((*condition.globs, condition.pattern))
     else:
         assert condition is None
+
+
+@pytest.mark.parametrize(
+    ("above", "rule", "commands"),
+    [
+        (("Commit messages",), "Use the imperative mood", {"commit", "pr"}),
+        (("Commit messages",), "`fix`: a repair", {"commit", "pr"}),
+        (("Commit types", "Examples:"), "`fix: round once`", {"commit", "pr"}),
+        (("Commit & Pull Request Guidelines",), "Write short subjects", {"commit", "pr"}),
+        (("3. PR title format (required)",), "Start with a small letter", {"pr"}),
+        (("Pull requests",), "Include screenshots of changed pages", {"pr"}),
+        (("Creating pull requests", "Required sections:"), "**Reason:** one line", {"pr"}),
+        (("Work", "PR titles must have one of these forms:"), "`fix: subject`", {"pr"}),
+        (("Work", "Branch naming:"), "`fix/<ticket>` for repairs", {"branch"}),
+        (("Commit guidelines",), "Split your day into short parts", set()),
+        (("Pull requests",), "Stay inside the scope of the ticket", set()),
+        (("Pull requests",), "Do what was asked. Put the rest into the description", set()),
+        (("Commit messages",), "All commits are squashed when they are merged", set()),
+        (("Commit messages",), "Messages are checked by the server", set()),
+        (("Commit messages",), "Run `make words` to check the message", set()),
+        (("Pull requests",), "Before opening a PR, write its description", set()),
+        (("Pull requests",), "Add the title to `docs/a.md`", set()),
+        (("Pull requests",), "Add a changelog entry with the title", set()),
+        (("Pull requests",), "Respond to reviews of the description", set()),
+        (("Pull requests", "When reviewing:"), "Read the description first", set()),
+        (("Releases and pull requests",), "Write short titles", set()),
+        (("Commit messages", "Tools"), "Use short names", set()),
+    ],
+)
+def test_a_rule_below_a_heading_for_commits_or_pull_requests_is_about_their_text(
+    above, rule, commands
+):
+    lines = [f"## {label}" if not label.endswith(":") else label for label in above]
+    text = "# Guide\n\n{}\n\n- {}\n".format(
+        "\n\n".join(lines).replace("## Tools", "### Tools"), rule
+    )
+    (found,) = read(text).rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    samples = condition.commands if condition else ()
+    names = {
+        "commit": "git commit -m x",
+        "pr": "gh pr edit 7 --title x",
+        "branch": "git branch topic",
+    }
+    assert {name for name, sample in names.items() if sample in samples} == commands
+
+
+def test_a_rule_about_tests_stays_where_tests_stand_beside_the_code():
+    (found,) = read("- Unit tests must not sleep\n").rules
+    beside = [f"core/{number}.rs" for number in range(9)]
+    for files in (FILES, (*FILES, *beside)):
+        condition, _reason = find_condition(found, Project(files=files))
+        assert (condition is None) == (files != FILES)
 
 
 @pytest.mark.parametrize("first", ["creating a branch", "opening a PR"])

@@ -5,7 +5,7 @@ import pytest
 from lessons_kb.cards.sections import read_checklist, read_sections
 from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.commit_facts import CommitFacts
-from lessons_kb.mining.draft_text import sketch_candidate, sketch_session
+from lessons_kb.mining.draft_text import list_signs, sketch_candidate, sketch_session
 from lessons_kb.mining.triggers import Sighting
 from lessons_kb.model import Event
 
@@ -97,6 +97,9 @@ no need to return twice
     "Use the key (see", "Check that `git branch -D", "Always use:", "Set version to 2.0.1.",
     "Move the parser into its own module.", "Remove the flag that nobody reads.",
     "Where the state cannot be written it is said at every prompt, which is better than never.",
+    "Use the warning colour for the button and simplify the header.", "Set the limit to forty.",
+    "Use the id of the order as the key.", "Wait now before the worker starts.",
+    "Don't ask me why it needs a second lock.",
     "The worker never looked at the key.", "It should have been closed.", "Should this be cached?",
 ])  # fmt: skip
 def test_no_housekeeping_becomes_an_item(body):
@@ -109,7 +112,7 @@ def test_no_housekeeping_becomes_an_item(body):
         "Never call the worker without a lock.",
         "When the schema changes, update the client.",
         "Every handler must check the sender.",
-        "Use the id of the order as the key.",
+        "Use the id of the order as the key instead of a new one.",
         "Close the response before the next request.",
         "Make sure the lock is free before the worker starts.",
         "Do not update the version of a schema without a migration.",
@@ -152,6 +155,59 @@ def test_what_gives_no_reason_for_a_failure_is_no_cause(sentence):
 )
 def test_a_reason_for_a_failure_is_a_cause(sentence):
     assert find_cause(body=f"fix it\n\n{sentence}") == sentence
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The retry made a new key, so the bank booked the charge twice.",
+        "The export declared the role but never added it, so the import of the runner failed.",
+        "The list held every page, which crashed the worker on a large shop.",
+        "Previously only the new path was sent, causing the server to reject each comment.",
+        "The cache was filled before the settings were read — so a changed limit was ignored.",
+    ],
+)
+def test_what_led_to_a_failure_is_a_cause(sentence):
+    message = f"{sentence} Send one key for all attempts. The worker was slow, so it failed."
+    assert find_cause(body=message) == sentence
+    assert find_cause(body=f"* fix(pay): send one key\n\n{sentence}") == sentence
+    assert find_cause(causes=[sentence]) == ""  # a comment describes the code after the fix
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Send one key for all attempts, so the bank never books twice.",
+        "The key is now made once, so no charge was lost.",
+        "The worker cannot be stopped, so keep the lock until it fails.",
+        "The old tests were slow, so they failed on a busy machine.",
+        "The page has a header, so the title was moved.",
+        "The retry made a new key, so the bank",
+        "It probably raced, so the charge was lost.",
+    ],
+)
+def test_what_a_fix_does_is_no_cause(sentence):
+    assert find_cause(body=sentence) == ""
+    assert find_cause(body=f"Send one key.\n\n{sentence}") == ""
+
+
+def test_a_candidate_gives_a_cause_only_if_its_draft_has_it():
+    signs = ("gives a cause", "8 lines of tests")
+
+    def list_for(body):
+        facts = CommitFacts(id="a" * 40, at=1.0, subject="fix: do not bill twice", body=body)
+        return list_signs(
+            Candidate(
+                id="a", title=facts.subject, occurrences=1, at=1.0, rank=1.0, reasons=signs,
+                commits=(facts,),
+            )
+        )  # fmt: skip
+
+    assert list_for("The ticket describes it.") == ["8 lines of tests"]
+    cause = "The key was missing because a retry made a new one."
+    assert list_for(cause) == list(signs)
+    rule = "Never call the bank without a key."
+    assert list_for(f"{cause} {rule}") == [signs[0], "gives 1 instruction", signs[1]]
 
 
 WRAPPED = """\

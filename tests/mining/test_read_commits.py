@@ -1,14 +1,20 @@
 """The facts about commits, read from a real repository."""
 
+import json
+
 import pytest
 
-from lessons_kb.mining.candidates import find_candidates
-from lessons_kb.mining.commit_facts import read_facts
-from lessons_kb.mining.read_commits import read_commits
+from lessons_kb.mining.candidates import Candidate, find_candidates
+from lessons_kb.mining.commit_facts import CommitFacts, read_facts
+from lessons_kb.mining.mine_project import restore
+from lessons_kb.mining.read_commits import add_bodies, read_commits, redact_facts
+from lessons_kb.mining.triggers import Sighting
 from lessons_kb.process.git import list_commits, read_names, read_patches
+from lessons_kb.values import replace
 from tests.kit import commit, git
 
 NOW = 1_800_000_000.0
+SIGHTING = Sighting(session="s", agent="claude", at=NOW, title="s")
 
 
 @pytest.fixture
@@ -37,7 +43,11 @@ def write_history(repo):
     test = "def test_page():\n    assert LINE_0 == 1\n"
     files = {"page.py": quiet, "tests/test_page.py": test}
     commit(repo, "Send pages with a first line", day(8), **files)
-    commit(repo, "feat: add a shop", day(9), **{"shop.py": page, "tests/test_shop.py": test})
+    shop = {"shop.py": page, "tests/test_shop.py": test}
+    commit(repo, "feat: add a shop\n\nCustomers asked for it.", day(9), **shop)
+    taken_back = commit(repo, "fix: never close the shop", day(10), **{"pay.py": "return open\n"})
+    message = f"chore: release again\n\nNothing is new.\n\nThis reverts commit {taken_back}.\n"
+    commit(repo, message, day(11), **{"pay.py": better})
 
 
 def test_candidates_are_the_same_as_from_all_patches(repo):
@@ -52,6 +62,10 @@ def test_candidates_are_the_same_as_from_all_patches(repo):
     expected = find_candidates([], whole, now=NOW)
     assert find_candidates([], partial, now=NOW) == expected
     assert len(expected) >= 3
+    assert "fix: never close the shop" not in [candidate.title for candidate in expected]
+    without_revert = [facts for facts in partial if not facts.body.startswith("This reverts")]
+    later = find_candidates([], without_revert, now=NOW)
+    assert "fix: never close the shop" in [candidate.title for candidate in later]
 
 
 def test_the_patch_of_a_feature_is_not_read(repo):
@@ -60,6 +74,33 @@ def test_the_patch_of_a_feature_is_not_read(repo):
     assert partial["fix: do not charge twice"].added == 1
     shop = partial["feat: add a shop"]
     assert (shop.added, shop.paths, shop.tests) == (0, ("shop.py",), ("tests/test_shop.py",))
+
+
+def test_the_message_of_a_feature_is_read_if_the_feature_ended_the_mistake_of_a_session(repo):
+    write_history(repo)
+    history = {facts.subject: facts for facts in read_commits(str(repo), list_commits(str(repo)))}
+    shop, fix = history["feat: add a shop"], history["fix: do not charge twice"]
+    assert (shop.body, fix.body) == ("", "The retry caused it.")
+    common = {"occurrences": 1, "at": NOW, "rank": 1.0, "reasons": ()}
+    of_session = Candidate(id="s", title="s", commits=(shop, fix), sightings=(SIGHTING,), **common)
+    of_commit = Candidate(id="c", title="c", commits=(fix,), **common)
+    whole, same = add_bodies(str(repo), [of_session, of_commit])
+    assert [facts.body for facts in whole.commits] == ["Customers asked for it.", fix.body]
+    assert same == of_commit
+
+
+def test_secrets_are_removed_from_the_texts_of_a_commit_only(repo):
+    key = "AKIA" + "IOSFODNN7EXAMPLF"
+    lines = "".join(f"LINE_{number} = {number}\n" for number in range(40))
+    name = commit(repo, f"fix: drop {key}\n\nThe key {key} leaked.", day(1), **{"a.py": lines})
+    (facts,) = read_commits(str(repo), [name])
+    row = redact_facts(facts)
+    assert key not in json.dumps(row)
+    assert row["subject"].startswith("fix: drop [redacted")
+    assert (row["id"], row["added_lines"], row["added"]) == (name, facts.added_lines, 40)
+    assert restore(CommitFacts, json.loads(json.dumps(row))) == replace(
+        facts, subject=row["subject"], body=row["body"]
+    )
 
 
 def test_names_of_files_are_read_with_the_whole_message(repo):

@@ -402,6 +402,18 @@ def test_an_offer_is_within_the_budget():
     assert run([held("a", 0.3)], offers=offers, budget=20).text == ""
 
 
+def test_a_card_above_the_threshold_of_titles_says_why_it_is_not_offered():
+    offers = Offers(least=0.12, place=lambda hit: "" if hit.card.id.endswith("d.md") else "x.md")
+    found = run([held(name, 0.3) for name in "dabce"], offers=offers)
+    assert ids(found.offered) == ["lessons/a.md", "lessons/b.md", "lessons/c.md"]
+    assert reasons(found) == {
+        "lessons/d.md": f"{HELD}; the agent cannot open its file",
+        "lessons/e.md": f"{HELD}; 3 better titles are offered",
+    }
+    cramped = run([held("a", 0.3)], offers=Offers(least=0.12), budget=20)
+    assert reasons(cramped) == {"lessons/a.md": f"{HELD}; the budget has no room for its title"}
+
+
 def test_a_lesson_for_another_part_of_the_prompt_is_not_compared_with_the_best():
     best = replace(lesson("a"), confidence=0.9999, parts=((0,),), leads=((0,),))
     other = replace(lesson("b"), confidence=0.9, parts=((1,),), leads=((1,),))

@@ -15,6 +15,7 @@ import pytest
 from tests.kit import ROOT
 
 MODULE = ROOT / "templates/claude-code/lessons.ts"
+HOOKS = ROOT / "templates/plugins/claude-code/hooks/hooks.json"
 HOST = ROOT / "tests/agents/module_host.mjs"
 LESSON = "Telegram remote execution must require an allowlist"
 PROMPT = "Add a Telegram command that runs a shell script on the server"
@@ -38,6 +39,11 @@ class Session:
         self.program.chmod(0o755)
         self.data = folder / "data"
         self.mark = self.data / "module-s1-77"
+        self.hook_environment = {
+            "CLAUDE_PLUGIN_DATA": str(self.data),
+            "CLAUDE_CODE_SESSION_ID": "s1",
+            "CLAUDE_PID": "77",
+        }
 
     def classic(self, name, **fields):
         """Return a step with an event of the settings hooks."""
@@ -48,12 +54,7 @@ class Session:
         rows = [
             dict(zip(("event", "e", "beneath", "during"), step, strict=False)) for step in steps
         ]
-        hook_environment = {
-            "CLAUDE_PLUGIN_DATA": str(self.data),
-            "CLAUDE_CODE_SESSION_ID": "s1",
-            "CLAUDE_PID": "77",
-        }
-        script = {"hookEnv": hook_environment, "steps": rows}
+        script = {"hookEnv": self.hook_environment, "steps": rows}
         file = self.folder / "steps.json"
         file.write_text(json.dumps(script))
         programs = pathlib.Path(sys.executable).parent
@@ -76,6 +77,26 @@ class Session:
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def run_hook(self, name, **fields):
+        """Run the plugin's hook for an event, as the client does, and return its output."""
+        (group,) = json.loads(HOOKS.read_text())["hooks"][name]
+        (handler,) = group["hooks"]
+        done = subprocess.run(
+            ["/bin/sh", "-c", handler["command"]],
+            input=json.dumps(self.classic(name, **fields)[1]),
+            capture_output=True,
+            text=True,
+            env={
+                **self.installation.environment,
+                **self.hook_environment,
+                "PATH": f"{self.folder}:/usr/bin:/bin",
+            },
+            cwd=self.installation.project,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
 
 
 @pytest.fixture
@@ -128,6 +149,21 @@ def test_a_variable_turns_it_off(name, module):
     assert "additionalContext" not in start["result"]
     assert prompt["passed"] == [TYPED]
     assert not module.mark.exists()
+
+
+def test_the_hook_of_an_answered_event_stays_silent_and_the_next_one_answers(module):
+    """The worker of the module may end at any time, for example because of another plugin."""
+    module.installation.start()
+    module.run(module.classic("SessionStart", source="startup"))  # its process then ends
+    assert module.run_hook("SessionStart", source="startup") == ""
+    assert LESSON in module.run_hook("UserPromptSubmit", prompt=PROMPT, prompt_id="p1")
+
+
+def test_a_worker_that_replaces_a_lost_one_answers_again(module):
+    module.installation.start()
+    stop, prompt = module.run(module.classic("Stop"), ("prompt.submit", TYPED))
+    assert stop["processes"] == [["lessons-hook", "claude-code", "module"]]
+    assert LESSON in prompt["passed"][0]["context"][0]
 
 
 def test_a_notice_of_a_background_task_is_no_prompt(module):

@@ -147,3 +147,29 @@ def test_private_files_are_private_and_whole_or_as_they_were(tmp_path, loose, mo
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.read_bytes() == b"two"
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "folder",
+        "folder/file",
+        "link/file",
+        "link/..",
+        "loop",
+        "absent/file",
+        ".",
+        "",
+        "gone (deleted)",
+    ],
+)
+def test_a_real_path_is_that_of_the_standard_library(tmp_path, monkeypatch, path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "file").write_text("")
+    (tmp_path / "gone (deleted)").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path)
+    assert locate.real_path(path) == os.path.realpath(path)
+    assert locate.real_path(str(tmp_path / path)) == os.path.realpath(tmp_path / path)

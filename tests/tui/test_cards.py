@@ -37,6 +37,7 @@ def test_typing_filters_and_acts_on_nothing(drive, golden, root):
     before = {path: path.read_bytes() for path in root.rglob("*.md")}
 
     async def play(hand):
+        await hand.press("slash")
         await hand.type("diaru+eqs")
         assert not hand.app.listing.rows
         assert "No row matches" in hand.screen
@@ -58,6 +59,19 @@ def test_typing_filters_and_acts_on_nothing(drive, golden, root):
 
     drive(play)
     assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
+
+
+def test_keys_act_at_once_on_cards_as_on_drafts(drive, brain):
+    async def play(hand):
+        await hand.press("down", "plus")
+        first = hand.app.listing.current
+        assert "seen 4×" in hand.said
+        assert brain.cards.get(first.name).occurrences == 4
+        assert "press / to filter" in hand.screen
+        await hand.press("q")
+        assert hand.app._exit
+
+    drive(play)
 
 
 def test_bump_counts_and_undo_gives_every_byte_back(drive, golden, root, brain):
@@ -193,7 +207,7 @@ def test_reload_reads_what_others_wrote_and_removed(drive, root):
 def test_orders_go_round_and_the_preview_scrolls(drive):
     async def play(hand):
         preview = hand.app.query_one("#preview")
-        await hand.press("enter", "space")
+        await hand.press("space")
         assert preview.scroll_y > 0
         await hand.press("b")
         assert preview.scroll_y == 0
@@ -246,7 +260,7 @@ def test_help_explains_every_key(drive, golden):
     async def play(hand):
         await hand.press("question_mark")
         golden("help-80x24", hand.screen)
-        await hand.press("escape", "enter", "question_mark", "q")
+        await hand.press("escape", "question_mark", "q")
         assert "Help" not in hand.screen
         await hand.press("q")
         assert hand.app._exit

@@ -94,7 +94,7 @@ def test_drafts_are_reviewed(talk, brain, root):
     taken = ("show 1", "accept 2", "merge 1", f"merge 1 {TELEGRAM}", "undo", f"accept {ripe.id}")
     refused, said = talk("drafts", *taken, "undo", "discard 1", "discard 1 yes", "undo")
     for words in (
-        "incomplete; press e and add a title",
+        "incomplete; add a title",
         f"counted on {TELEGRAM}, seen 6×",
         "is now a card",
         f"{ripe.id} discarded",

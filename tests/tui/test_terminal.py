@@ -100,8 +100,8 @@ def editor_line(tmp_path):
 
 
 STEPS = (
-    # Typed at once: the keys of a list wait for nobody who still types into the filter.
-    (["telegram"], ["telegram", "1 of 20"], ""),
+    # Typed at once: a key for the list does not overtake the keys for the filter.
+    (["/", "telegram"], ["telegram", "1 of 20"], ""),
     (["Enter", "+"], ["seen 6×"], ""),
     (["d"], ["to the trash?"], ""),
     (["y"], ["moved to the trash"], ""),

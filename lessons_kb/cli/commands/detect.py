@@ -10,8 +10,8 @@ import typer
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.check_examples import find_failing_examples
 from lessons_kb.cards.rule_files import TOOLS, format_rules
-from lessons_kb.cards.sections import find_failing_examples
 from lessons_kb.cli.annotations import print_findings
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import FAIL_ON, FailOn, Format, Revision, open_brain, relative_path

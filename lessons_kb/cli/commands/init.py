@@ -89,7 +89,7 @@ def _offer_mining(root: str, *, has_cards: bool) -> bool:
         if past and not is_interactive():
             say(f"found {past}; `lessons mine` looks for lessons there")
         elif past and typer.confirm(f"Found {past}: look for lessons?", default=True):
-            run_mine(brains, all_projects=False, drafts=0)
+            run_mine(brains, all_projects=False)
             return True
     return False
 

@@ -35,7 +35,7 @@ _ROOM = 120
 
 
 _ORDERS = {
-    "recent": lambda card: card.last_seen or card.created or "",
+    "recent": lambda card: card.latest_day,
     "count": lambda card: card.occurrences,
     "title": lambda card: card.title.casefold(),
     "id": lambda card: card.id,
@@ -151,5 +151,5 @@ def _describe(card: Card) -> dict[str, str]:
         "title": f"[{', '.join(states)}] {card.title}" if states else card.title,
         "project": card.project or "",
         "last task": card.examples[-1] if card.examples else "",
-        "age": age(card.last_seen or card.created or "", today),
+        "age": age(card.latest_day, today),
     }

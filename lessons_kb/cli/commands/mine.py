@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
+from lessons_kb.cli.choose_candidates import choose_candidates, read_count
 from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import (
     cut_cells,
@@ -18,28 +18,35 @@ from lessons_kb.cli.output import (
     pick,
     print_cards,
     print_json,
+    print_wrapped,
     say,
     terminal_height,
     terminal_width,
 )
 from lessons_kb.collection import mined_drafts, run_drafts
-from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, OPEN, Draft
 from lessons_kb.errors import BrainNotFound, Contradiction, DuplicateCard, InputError
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
+from lessons_kb.mining.draft_text import list_signs
 from lessons_kb.mining.mine_project import MiningResult
 from lessons_kb.model import Card
-from lessons_kb.on_demand import MINE_MEMORIES, load
+from lessons_kb.on_demand import COMPLETE_DRAFTS, MINE_MEMORIES, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import is_brain
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.times import read_date
+from lessons_kb.values import frozen
 
 SHOWN = 20
 _OTHER_LINES = 6
 """The lines of a terminal for the command, the header, the summary, the next step (two lines of a
 narrow terminal) and the prompt."""
 _FEWEST = 3
+_MANY = 4
+"""The number of candidates from which a sign that all of them share says nothing."""
+_SHOWN_DIGITS = 8
+"""The number of digits of a commit in the list."""
 MOST_CARDS = 5
 """How many cards `--as-cards` writes of review comments, unless `--draft` says so."""
 
@@ -53,15 +60,14 @@ def mine(
         ),
     ] = False,
     draft: Annotated[
-        int,
+        str | None,
         Option(
             "--draft",
             metavar="N",
-            min=0,
-            show_default=False,
-            help="Write drafts of the first N candidates.",
+            help="Write drafts of the first N candidates, or of those that a list names by number "
+            "or commit: 2,5-7,1a2b3c4d.",
         ),
-    ] = 0,
+    ] = None,
     since: Annotated[
         str | None,
         Option("--since", metavar="DATE", help="Ignore sessions before a date such as 2026-01-31."),
@@ -137,26 +143,35 @@ def mine(
     if memories:
         if all_projects or since or reviews or junit:
             raise InputError("--memories reads this project's memories alone; leave the rest out")
-        new_drafts = load(MINE_MEMORIES).mine_memories(brains, draft, limit or SHOWN)
+        count = read_count(draft, option="--memories")
+        new_drafts = load(MINE_MEMORIES).mine_memories(brains, count, limit or SHOWN)
         if with_ is not None:
-            write_drafts(brains, new_drafts, with_, yes=yes)
+            load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
         return
     if as_cards:
         if with_ is not None or show_prompt or all_projects:
             raise InputError("--as-cards needs no agent; complete the cards in `lessons review`")
-        _write_cards(brains, junit, commits, reviews or (), draft or MOST_CARDS)
+        most = read_count(draft, option="--as-cards") or MOST_CARDS
+        _write_cards(brains, junit, commits, reviews or (), most)
         return
     if junit is not None:
         _draft_runs(brains, junit, commits, with_, yes=yes, show_prompt=show_prompt)
         return
-    result = _read_past(brains, all_projects, since, reviews or ())
+    past = _read_past(brains, all_projects, since, reviews or ())
     if show_prompt:
-        drafts = mined_drafts.draft(brains, result.candidates, draft or 1, write=False)
-        print_prompts(build_prompts(brains, drafts))
+        positions = choose_candidates(past.candidates, draft or "1")
+        chosen = [past.candidates[position] for position in positions]
+        drafts = mined_drafts.draft(brains, chosen, len(chosen), write=False)
+        _print_prompts(brains, drafts)
         return
-    new_drafts = _report(brains, result, draft, limit, ask_agent=with_ is None)
+    new_drafts = _report(brains, past, draft, limit, ask_agent=with_ is None)
     if with_ is not None:
-        write_drafts(brains, new_drafts, with_, yes=yes)
+        load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
+
+
+def _print_prompts(brains: Brains, drafts: Sequence[Draft]) -> None:
+    completion = load(COMPLETE_DRAFTS)
+    completion.print_prompts(completion.build_prompts(brains, drafts))
 
 
 def _draft_runs(
@@ -177,11 +192,11 @@ def _draft_runs(
     elif draft is None:
         say(f"{repaired}; this change has a draft already, or had one")
     elif show_prompt:
-        print_prompts(build_prompts(brains, [draft]))
+        _print_prompts(brains, [draft])
     else:
         print(f"{repaired}; 1 draft written; next: lessons review")
         if agent is not None:
-            write_drafts(brains, [draft], agent, yes=yes)
+            load(COMPLETE_DRAFTS).write_drafts(brains, [draft], agent, yes=yes)
 
 
 def _write_cards(
@@ -199,8 +214,8 @@ def _write_cards(
         draft, _failures = run_drafts.draft_runs(brains, reports, commits, write=False)
         drafts += [draft] if draft else []
     if comments:
-        result = _read_past(brains, False, None, comments)
-        answered = mined_drafts.pick_answered(brains, result.candidates)
+        past = _read_past(brains, False, None, comments)
+        answered = mined_drafts.pick_answered(brains, past.candidates)
         drafts += mined_drafts.draft(brains, answered, most, write=False)
     cards: list[Card] = []
     for draft in drafts:
@@ -218,19 +233,28 @@ def _write_cards(
 def run_mine(
     brains: Brains,
     all_projects: bool,
-    drafts: int,
     since: str | None = None,
     limit: int | None = None,
     comments: Sequence[str] = (),
-) -> list[Draft]:
-    """Print the candidates, and return the drafts that were written."""
-    result = _read_past(brains, all_projects, since, comments)
-    return _report(brains, result, drafts, limit)
+) -> None:
+    """Print the candidates."""
+    past = _read_past(brains, all_projects, since, comments)
+    _report(brains, past, None, limit)
+
+
+@frozen
+class Past:
+    """The result of mining, without the candidates that have a draft or a card."""
+
+    result: MiningResult
+    candidates: Sequence[Candidate]
+    left_out: Mapping[str, int]
+    """A mapping from the state of a draft to the number of candidates with such a draft."""
 
 
 def _read_past(
     brains: Brains, all_projects: bool, since: str | None, comments: Sequence[str]
-) -> MiningResult:
+) -> Past:
     with draw_progress("reading") as show:
         result = mining.mine(
             brains,
@@ -239,39 +263,44 @@ def _read_past(
             comments=comments,
             progress=lambda what, done, total: show(done, total, what),
         )
-    result.candidates = mined_drafts.leave_out_discarded(brains, result.candidates)
-    return result
+    candidates, left_out = mined_drafts.leave_out_drafted(brains, result.candidates)
+    return Past(result=result, candidates=candidates, left_out=left_out)
 
 
 def _report(
-    brains: Brains, result: MiningResult, drafts: int, limit: int | None, *, ask_agent: bool = True
+    brains: Brains, past: Past, draft: str | None, limit: int | None, *, ask_agent: bool = True
 ) -> list[Draft]:
-    """Print the first ``limit`` candidates, write at most ``drafts`` drafts, and return the drafts.
+    """Print the first ``limit`` candidates, write the drafts that ``draft`` names, and return them.
 
-    Without a limit, the first ones that fit the terminal are printed. The drafts are those of the
-    first candidates that have, and had, no draft.
+    Without a limit, the first candidates that fit the terminal are printed. If drafts are written,
+    their candidates are printed instead.
     """
-    limit = limit or _count_fitting()
+    positions = choose_candidates(past.candidates, draft or "0")
+    shown = (positions or range(len(past.candidates)))[: limit or _count_fitting()]
     if not options().json:
-        for line in result.trouble:
+        for line in past.result.trouble:
             say(line)
-        shown = min(limit, drafts) if drafts else limit
-        _print_result(result, shown)
-    new_drafts = mined_drafts.draft(brains, result.candidates, drafts) if drafts else []
+        _print_candidates(past, shown)
+    chosen = [past.candidates[position] for position in positions]
+    new_drafts = mined_drafts.draft(brains, chosen, len(chosen)) if chosen else []
     if options().json:
-        counts = pick(result, "sessions", "commits", "comments", "read", "trouble")
-        candidates = [_describe(candidate) for candidate in result.candidates[:limit]]
+        counts = pick(past.result, "sessions", "commits", "comments", "read", "trouble")
+        candidates = [_describe(past.candidates[position]) for position in shown]
         written = [pick(draft, "id", "title", "path") for draft in new_drafts]
-        print_json({**counts, "candidates": candidates, "drafts": written})
+        left_out = dict(past.left_out)
+        print_json({**counts, "left_out": left_out, "candidates": candidates, "drafts": written})
     elif new_drafts:
         print(f"{counted(len(new_drafts), 'draft')} written; next: lessons review")
-        suggestion = suggest_agent(new_drafts)
+        suggestion = load(COMPLETE_DRAFTS).suggest_agent(new_drafts)
         if ask_agent and suggestion:
             print(suggestion)
-    elif drafts and result.candidates:  # each of them has, or had, a draft
-        say("no new drafts: each candidate has one already; see `lessons review --list`")
-    elif result.candidates:
-        say("next: `lessons mine --draft 10`, then `lessons review`")
+    elif past.candidates:
+        say(
+            "next: `lessons mine --draft 10` drafts the first ten, `--draft 2,5` these two; then "
+            "`lessons review`"
+        )
+    elif past.left_out.get(OPEN):
+        say("next: `lessons review`")
     return new_drafts
 
 
@@ -283,28 +312,77 @@ def _count_fitting() -> int:
     return max(min((height - _OTHER_LINES) // 2, SHOWN), _FEWEST)
 
 
-def _print_result(result: MiningResult, limit: int) -> None:
+def _print_candidates(past: Past, shown: Sequence[int]) -> None:
+    """Print the candidates at some positions, and how many there are."""
+    result = past.result
     parts = [counted(result.sessions, "session"), counted(result.commits, "commit")]
     if result.comments:
         parts.append(counted(result.comments, "review comment"))
-    if not result.candidates:
-        say(f"{', '.join(parts)}: nothing that looks like a mistake")
+    left_out = _describe_left_out(past.left_out)
+    if not past.candidates:
+        looks = f"nothing new ({left_out})" if left_out else "nothing that looks like a mistake"
+        say(f"{', '.join(parts)}: {looks}")
         return
     width = terminal_width()
-    print("  #  SEEN  LAST        WHAT, FILE AND SIGNS")
-    for number, candidate in enumerate(result.candidates[:limit], 1):
+    print("  #  SEEN  LAST        WHAT, FILE, COMMIT AND SIGNS")
+    signs = _pick_signs([past.candidates[position] for position in shown])
+    for position, reasons in zip(shown, signs, strict=True):
+        candidate = past.candidates[position]
         date = dt.datetime.fromtimestamp(candidate.at).date().isoformat() if candidate.at else ""
         title = clean_line(candidate.title)
-        reason = " · ".join((*candidate.paths[:1], "; ".join(candidate.reasons)))
+        commits = [commit.id[:_SHOWN_DIGITS] for commit in candidate.commits[:1]]
+        paths = [_shorten_path(path, width) for path in candidate.paths[:1]]
+        place = f"{'':10}{clean_line(' · '.join((*paths, *commits)))}"
         lines = (
-            f"{number:>3} {candidate.occurrences:>4}×  {date:<10}  {title}",
-            f"{'':10}{clean_line(reason)}",
+            f"{position + 1:>3} {candidate.occurrences:>4}×  {date:<10}  {title}",
+            _add_signs(place, reasons, width),
         )
         for line in lines:
             print(cut_cells(line, width) if width else line)
-    shown = min(limit, len(result.candidates))
-    total = counted(len(result.candidates), "candidate")
-    print(f"{shown} of {total} from {', '.join(parts[:-1])} and {parts[-1]}")
+    total = counted(len(past.candidates), "candidate")
+    summary = f"{len(shown)} of {total} from {', '.join(parts[:-1])} and {parts[-1]}"
+    print_wrapped(f"{summary}; left out: {left_out}" if left_out else summary)
+
+
+def _shorten_path(path: str, width: int | None) -> str:
+    """Return a path, or its end if it takes more than a third of a line on a terminal."""
+    parts = path.split("/")
+    shown = path
+    while width and len(shown) > width // 3 and len(parts) > 1:
+        del parts[0]
+        shown = "/".join(("…", *parts))
+    return shown
+
+
+def _add_signs(line: str, signs: Sequence[str], width: int | None) -> str:
+    """Return a line with as many whole signs as fit into a line of a terminal, at least one."""
+    separator = " · " if line.strip() else ""
+    for number, sign in enumerate(signs):
+        longer = f"{line}{separator}{clean_line(sign)}"
+        if number and width and len(longer) > width:
+            break
+        line, separator = longer, "; "
+    return line
+
+
+def _pick_signs(candidates: Sequence[Candidate]) -> list[list[str]]:
+    """Return the signs of each candidate, without a sign that several candidates all share."""
+    signs = [list_signs(candidate) for candidate in candidates]
+    shared = set(signs[0]).intersection(*signs[1:])
+    if len(signs) < _MANY:
+        return signs
+    return [[sign for sign in own if sign not in shared] for own in signs]
+
+
+_LEFT_OUT = {OPEN: "{} with a draft", ACCEPTED: "{} with a card", DISCARDED: "{} discarded"}
+"""How the summary names the candidates that the list leaves out, by the state of their drafts."""
+
+
+def _describe_left_out(left_out: Mapping[str, int]) -> str:
+    """Return the numbers of candidates that the list leaves out, or ""."""
+    counts = {state: left_out.get(state, 0) for state in _LEFT_OUT}
+    counts[ACCEPTED] += left_out.get(MERGED, 0)
+    return ", ".join(_LEFT_OUT[state].format(times) for state, times in counts.items() if times)
 
 
 def _describe(candidate: Candidate) -> dict[str, Any]:

@@ -179,11 +179,13 @@ def _explain(why: Why, language: str, remarks: Mapping[str, Sequence[str]]) -> I
         yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)
 
 
-def format_confidence(confidence: float, least: float | None) -> str:
-    """Return a confidence with enough digits to distinguish it from the threshold."""
+def format_confidence(confidence: float, *thresholds: float | None) -> str:
+    """Return a confidence with enough digits to show that it is below a threshold."""
     text = f"{confidence:.2f}"
-    is_below = least is not None and confidence < least
-    return f"{confidence:.4f}" if is_below and text == f"{least:.2f}" else text
+    for least in thresholds:
+        if least is not None and confidence < least and text == f"{least:.2f}":
+            return f"{confidence:.4f}"
+    return text
 
 
 def _tell_difference(one: Verdict) -> str:
@@ -206,7 +208,7 @@ def _list_verdicts(
     for verdict in verdicts:
         facts = [clean_line(verdict.id)]
         if verdict.confidence is not None:
-            confidence = format_confidence(verdict.confidence, verdict.lesson_at)
+            confidence = format_confidence(verdict.confidence, verdict.lesson_at, verdict.title_at)
             facts.append(f"confidence {confidence}")
         if verdict.changed:
             facts.append("changed since")

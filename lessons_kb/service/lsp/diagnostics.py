@@ -16,7 +16,8 @@ from lsprotocol.types import (
     Range,
 )
 
-from lessons_kb.cards.keys import canonical, read_patterns, split_header
+from lessons_kb.cards.detect_key import read_patterns
+from lessons_kb.cards.keys import canonical, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.collection.lint import (
     check_document,

@@ -185,7 +185,7 @@ def show_cards(view: View) -> Response:
         cards = [card for card in all_cards if card.kind in kinds]
         cards = [card for card in cards if names(card, project=project or None)]
         cards.sort(key=lambda card: card.id)
-        cards.sort(key=lambda card: card.last_seen or card.created or "", reverse=True)
+        cards.sort(key=lambda card: card.latest_day, reverse=True)
     cards = [card for card in cards if status in ("", card.status)]
     chosen: dict[str, Any] = {"q": query, "kind": kind, "project": project}
     page = view.paginate(cards, **chosen, status=status)
@@ -263,7 +263,7 @@ def _describe_card(card: Card, today: dt.date) -> str:
     """Return a line with a card's kind and the properties in which the card differs from most
     cards.
     """
-    past = age(card.last_seen or card.created or "", today)
+    past = age(card.latest_day, today)
     parts = (
         card.kind,
         card.severity if card.severity != "medium" else "",
