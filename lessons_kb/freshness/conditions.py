@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 
@@ -26,6 +27,15 @@ _PARTS = 3
 """The number of parts of a semantic version."""
 _RUNTIMES = frozenset({"python", "node", "go"})
 _HIGHEST = 999_999
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    "<": operators.lt,
+    "<=": operators.le,
+    "==": operators.eq,
+    "===": operators.eq,
+    "!=": operators.ne,
+    ">": operators.gt,
+    ">=": operators.ge,
+}
 Uses = Mapping[tuple[str, str], Use]
 
 
@@ -153,14 +163,21 @@ def _holds_in_npm(condition: Condition, version: str) -> bool | None:
 
 
 def _satisfies(version: str, operator: str, number: str) -> bool:
+    """Return whether a version is in the range of an operator and a number.
+
+    A project that uses 5.0.0-rc.1 uses a version above 4. By npm's own rules, such a range would
+    not include it. The answers are those of npm's ``semver`` with ``includePrerelease``, from which
+    ``nodesemver.satisfies`` differs for whole numbers. Raises ValueError if a part is unreadable.
+    """
+    if operator in _COMPARISONS and number.count(".") >= _PARTS - 1:
+        order: int = nodesemver.compare(version, number, loose=True)
+        return _COMPARISONS[operator](order, 0)
     if operator == "!=":
         return not nodesemver.satisfies(version, number, loose=True, include_prerelease=True)
     if operator in {"==", "==="}:
         operator = "="
     if operator == "~=":  # of Python: any later version with the same first numbers
         operator = "^" if number.count(".") == 1 else "~"
-    # A project that uses 5.0.0-rc.1 uses a version above 4. By npm's own rules, such a range would
-    # not include it.
     return bool(
         nodesemver.satisfies(version, f"{operator}{number}", loose=True, include_prerelease=True)
     )

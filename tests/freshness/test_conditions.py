@@ -135,3 +135,21 @@ def test_lint_reports_a_condition_that_cannot_be_parsed(at, shop, write_card):
     lines = at(shop, "lint").out.splitlines()
     (line,) = [line for line in lines if "bad-condition" in line]
     assert line.startswith("lessons/odd.md:5: warning bad-condition: when: 'pandas below 2' is no")
+
+
+@pytest.mark.parametrize(
+    ("version", "text", "truth"),
+    [
+        ("2.0.0-rc.1", "redis>=2.0.0", F),
+        ("2.0.0-rc.1", "redis==2.0.0", F),
+        ("2.0.0-rc.1", "redis!=2.0.0", T),
+        ("2.0.0-rc.1", "redis<2.0.0", T),
+        ("2.0.0", "redis>2.0.0-rc.1", T),
+        ("2.0.0-rc.2", "redis>2.0.0-rc.1", T),
+        ("5.0.0-rc.1", "redis>4", T),
+    ],
+)
+def test_a_prerelease_is_compared_as_npm_compares_it(version, text, truth):
+    """The answers of semver 7.8.5 with `includePrerelease`."""
+    files = {"package-lock.json": NPM.replace("5.0.0-rc.1", version)}
+    assert decide(parse_condition(f"npm:{text}"), read_uses(files.get)).truth == truth
