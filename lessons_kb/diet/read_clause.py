@@ -93,6 +93,8 @@ _NAMED_FOLDER = (
     re.compile(r"\A(?i:in|inside|within)\s+(?P<name>[A-Z][\w-]+)\Z"),
     re.compile(r"\A(?P<name>[A-Za-z][\w-]+)\s+(?:changes|packages?|crates?)\Z"),
 )
+_START = re.compile(r"(?<!\[)\^")
+"""Matches the start of a command line in a pattern, but not a negated set of characters."""
 UNCONDITIONAL = "names no file or command to which it applies"
 ANY_TASK = "applies to any task"
 
@@ -250,7 +252,7 @@ def read_situation(said: str, situation: Situation, project: Project) -> Reading
     condition = Condition(
         said=said,
         globs=tuple(globs),
-        pattern=situation.pattern.replace("^", COMMAND_START),
+        pattern=_START.sub(lambda _start: COMMAND_START, situation.pattern),
         files=sample_files(globs, project),
         commands=situation.samples,
         is_final=situation.is_final,

@@ -118,6 +118,8 @@ _WHEN_RUN = re.compile(
     re.IGNORECASE,
 )
 """Matches the run of files, which no edit of them shows."""
+_SHOWN_LATER = re.compile(r"\brebuil(?:d|ds|t|ding)\b|\bsubmodules?\b", re.IGNORECASE)
+"""Matches demands that matter at a build or a commit, not only at an edit."""
 _MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
 _TRAILING_PLACE = re.compile(
     r"\A(?:use|prefer|avoid|keep|mock|mirror|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
@@ -313,6 +315,9 @@ def _read_rule(
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield _widen(read_places(forbidden["said"], project), text, sentence, project)
+    if label and _ORDER.search(label):  # the text after such a label explains it
+        yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
+        return
     if CODE.fullmatch(label):
         sentence = f"{label}: {sentence}"
     elif label:
@@ -359,7 +364,7 @@ def _read_subject(
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
         found = pattern.match(sentence)
         if found and demand.search(_RELATIVE.sub(" ", prose)):
-            if _LIMITS_CONTENT.search(prose) or _WHEN_RUN.search(prose):
+            if any(pattern.search(prose) for pattern in (_LIMITS_CONTENT, _WHEN_RUN, _SHOWN_LATER)):
                 return
             if any(map(_CONDITION.match, further)):
                 return

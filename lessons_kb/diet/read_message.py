@@ -64,6 +64,8 @@ _OTHER_WORK = re.compile(
 """Matches work on other things than the text, and statements about what happens to it."""
 
 _LABEL = re.compile(r"\A[^\n:]{1,40}:\s+")
+_POINTER = re.compile(r"\A[^\n:]{1,40}:\W+[\w.-]*/[\w./-]+\W*\Z")
+"""Matches a label and the file that it is about ("PR template: `.github/template.md`")."""
 _FILE = re.compile(r"[./]")
 _ELSEWHERE = ("branches", "changelog", "changesets")
 """Situations of which rules about commits and pull requests often speak."""
@@ -96,7 +98,7 @@ def _is_about(above: _Above, text: str, project: Project) -> bool:
     prose = CODE.sub("x", text)
     if _OTHER_WORK.search(prose) or _OTHER_WORK.match(_LABEL.sub("", prose)):
         return False
-    if any(_names_another(text, name, above) for name in _ELSEWHERE):
+    if _POINTER.match(text) or any(_names_another(text, name, above) for name in _ELSEWHERE):
         return False
     spans = list(map(str.strip, CODE.findall(text)))
     lines = [span for span in spans if " " in span and is_command(span)]

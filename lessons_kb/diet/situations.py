@@ -86,7 +86,10 @@ _NOT_ITS_FORM = re.compile(
     re.IGNORECASE,
 )
 """Matches work on the things that needs no edit of them, and things of other files."""
-_LOOK_UP = re.compile(r"\A(?:see|read|refer|described|documented)\b|\A\W*\Z", re.IGNORECASE)
+_LOOK_UP = re.compile(
+    r"\A(?:see|read|refer|described|documented)\b|\A\W*(?:[\w.-]*/[\w./-]+\W*)?\Z", re.IGNORECASE
+)
+"""Matches a text that only says where to look."""
 
 
 class Situation(NamedTuple):

@@ -300,6 +300,10 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Run the checks before you submit a PR",
         "Before committing, verify your work",
         "Test mirror-sensitive changes by running the usual tests",
+        "Code in `billing/` is loaded from a build, so its changes require rebuilding",
+        "**Do not create `docs/b/`**. The folder `docs/` is only a link",
+        "`billing/` and `api/` are submodules. Changes must go to their repositories",
+        "Pull request template: [.github/pull_request_template.md](.github/pull_request_template.md)",
         "Tests must pass before committing",
         "**Tests must pass and lint must be clean before committing.**",
         "Make sure that the docs are current before you commit",
@@ -478,6 +482,12 @@ def test_a_card_can_have_the_pattern_of_each_situation():
 def test_a_command_that_adds_a_package_shows_a_change_of_dependencies(command, adds):
     pattern = get_situation("dependencies").pattern
     assert bool(re.search(pattern, command)) == adds
+
+
+def test_the_pattern_of_a_condition_matches_options_with_values():
+    (rule,) = read("- Before adding a dependency, ask\n").rules
+    condition, _reason = find_condition(rule, Project(files=FILES))
+    assert re.search(condition.pattern, "pnpm -F @shop/ui add left-pad")
 
 
 def test_a_clock_is_no_lock_file():
