@@ -45,7 +45,7 @@ UNDECIDED = (  # for a call whose gates were not even looked at in time
 )
 LOG_BYTES = 200_000  # the client adds nothing to a longer log; the next process shortens it
 MAX_EVENT_BYTES = 32_000_000
-SILENT = ("claude-code", "codex")  # these accept an empty output as "no answer"; the others need {}
+SILENT = ("claude-code", "codex", "droid")  # no output means no answer; the others need {}
 SENT = b"HOME PATH TMP XDG_ LESSONS GIT_ CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE QWEN VSCODE"
 SENT_VARIABLES = tuple(SENT.split())  # prefixes of the variables that an answer may depend on
 IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME"

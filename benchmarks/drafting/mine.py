@@ -3,7 +3,7 @@
 Each folder is a clone with lessons in ``docs/solutions``. A lesson is linked to its fix: the commit
 that added it if that changes code the text names, else the commit from ten days before to three
 after that shares most pull requests, files and identifiers with the text, rare ones first. The fix
-is put at a random place among 200 commits with code, other lessons' fixes are taken out, and the
+is put at ten random places among 200 commits with code, other lessons' fixes are taken out, and the
 commits are ranked; messages lose the lines that speak of lessons. Precision counts, in windows
 where nothing is taken out, the commits among the first ten that led to a lesson.
 
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 WINDOW = 200
+PLACES = 10
+"""Windows for each fix in which recall is measured."""
 WINDOWS = 20
 """Windows a repository in which precision is measured; a tenth of them with --quick."""
 BEFORE, AFTER = 10 * 86_400, 3 * 86_400
@@ -357,7 +359,7 @@ def measure(
     figures: dict[str, Any] = {}
     recalls: dict[str, list[tuple[bool, bool]]] = {label: [] for label in scores}
     sizes = []
-    for place in places:
+    for place in sorted(places * PLACES):
         size = min(WINDOW, len(code))
         offset = dice.randrange(size)
         start = min(max(place - offset, 0), len(code) - size)

@@ -1,7 +1,7 @@
-"""The processor time of `lessons mine` on a history, beside that of a bare ``git log -p -U0``.
+"""The time of `lessons mine` on a history, beside that of a bare ``git log -p -U0``.
 
-Both run in turn, as whole processes with their children, so that other work on the machine counts
-little. The second run of ``mine`` finds its results in the state folder.
+Both run in turn, as whole processes with their children. Processor time depends little on other
+work on the machine. The second run of ``mine`` finds its results in the state folder.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import resource
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,12 +25,19 @@ RUNS = 3
 _BARE = ("git", "log", "-p", "-U0", "--no-merges")
 
 
-class Cost(NamedTuple):
-    """Processor seconds of one round."""
+class Seconds(NamedTuple):
+    """The time of a command."""
 
-    bare: float
-    first: float
-    second: float
+    processor: float
+    wall: float
+
+
+class Cost(NamedTuple):
+    """The times of one round."""
+
+    bare: Seconds
+    first: Seconds
+    second: Seconds
 
 
 def run(clones: Sequence[str], builds: Sequence[str]) -> dict[str, Any]:
@@ -40,14 +48,23 @@ def run(clones: Sequence[str], builds: Sequence[str]) -> dict[str, Any]:
         name = Path(clone).resolve().name
         for build in builds:
             costs = measure(clone, build)
-            bare = median(cost.bare for cost in costs)
-            first = median(cost.first / cost.bare for cost in costs)
-            second = median(cost.second / cost.bare for cost in costs)
-            rows.append([name, build, f"{bare:.2f}", f"{first:.2f}", f"{second:.2f}"])
-            figures[f"{name} {build}"] = {"git": bare, "first": first, "second": second}
-    columns = ("history", "build", "git log, s", "first run, ×", "second run, ×")
-    report.print_table("processor time of `lessons mine`", columns, rows)
+            for kind in Seconds._fields:
+                bare = [getattr(cost.bare, kind) for cost in costs]
+                ratios = {
+                    "first": _compare([getattr(cost.first, kind) for cost in costs], bare),
+                    "second": _compare([getattr(cost.second, kind) for cost in costs], bare),
+                }
+                shown = [f"{ratio:.2f}" for ratio in ratios.values()]
+                rows.append([name, build, kind, f"{median(bare):.2f}", *shown])
+                figures[f"{name} {build} {kind}"] = {"git": median(bare), **ratios}
+    columns = ("history", "build", "time", "git log, s", "first run, ×", "second run, ×")
+    report.print_table("time of `lessons mine`", columns, rows)
     return figures
+
+
+def _compare(times: Sequence[float], bare: Sequence[float]) -> float:
+    """Return the median of the ratios of the rounds."""
+    return median(spent / other for spent, other in zip(times, bare, strict=True))
 
 
 def measure(clone: str, build: str) -> list[Cost]:
@@ -70,8 +87,9 @@ def measure(clone: str, build: str) -> list[Cost]:
     return costs
 
 
-def _spend(*command: str, cwd: str | None = None, **environment: str) -> float:
-    """Run a command, and return the processor seconds of its processes."""
+def _spend(*command: str, cwd: str | None = None, **environment: str) -> Seconds:
+    """Run a command, and return the time of its processes."""
+    start = time.perf_counter()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         command,
@@ -83,4 +101,6 @@ def _spend(*command: str, cwd: str | None = None, **environment: str) -> float:
         check=True,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    wall = time.perf_counter() - start
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Seconds(processor=processor, wall=wall)

@@ -44,8 +44,8 @@ def _read_arguments(tool: str, given: Payload) -> Payload:
 
 
 def _has_failed(payload: Payload, output: object) -> bool:
-    """Return whether a call, or one of the commands that it ran, failed."""
-    parts = output if isinstance(output, list) else []
+    """Return whether a call failed, or one of the commands, files or edits in it."""
+    parts = output if isinstance(output, list) else [output]
     results = [part.get("success") for part in parts if isinstance(part, dict)]
     return False in results or object_of(payload, "postToolUse").get("success") is False
 

@@ -10,10 +10,13 @@ from lessons_kb.session.event_types import HookEvent
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of droid.
 
-    Droid reports only calls that succeed.
+    Droid reports only calls that succeed. It does not keep the text of a session's start in the
+    chat, so a resumed session needs the text again.
     """
     claude_code.read(payload, name, event)
-    if name == "PostToolUse":
+    if event.what == "start":
+        event.takes_context = True
+    elif name == "PostToolUse":
         event.output = output_of(payload.get("tool_input"), text_of(payload, "tool_response"))
 
 

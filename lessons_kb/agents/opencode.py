@@ -19,9 +19,11 @@ The plugin accepts one object with these keys:
 
 - ``refuse`` (only for ``before``): the call fails with this text and is not run.
 - ``context``, for the model. For ``start`` and ``subagent``, the plugin adds it to
-  ``output.system`` of every main request of the session. For ``before`` and ``after``, it appends
-  it to ``output.output``, unless the call fails. For ``compact``, it adds it to ``output.context``.
-  Otherwise, it adds it to ``output.system`` of the next main requests of the turn.
+  ``output.system`` of every main request of the session. For ``prompt``, it becomes a part of the
+  user's message, which every main request has from then on. For ``before`` and ``after``, it
+  appends it to ``output.output``. For ``failed``, and for ``before`` of a call that fails, it
+  appends it to the error of the call in each request. For ``compact``, it adds it to
+  ``output.context``, and to ``output.system`` of every later main request.
 - ``message``, for the user: a toast, or a line in the log.
 """
 

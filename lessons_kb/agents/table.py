@@ -428,7 +428,7 @@ _ROWS = (
         context_at=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
         lines_at=("prompt", "after", "failed", "stop"),
         refuses_at=("before",),
-        lasting=False,  # opencode rebuilds the system prompt for each request
+        repeats_start=True,  # in the system prompt, which opencode builds for each request
         within=0.5,
         begins='"event":"start"',
         headless="run --pure --agent drafter --format json --title draft",
@@ -465,7 +465,7 @@ _ROWS = (
         context_at=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
         lines_at=("prompt", "after", "failed", "stop"),
         refuses_at=("before",),
-        lasting=False,
+        repeats_start=True,
         within=0.5,
         begins='"event":"start"',
         program="kilo",
@@ -507,13 +507,14 @@ _ROWS = (
         project_note="pi reads the extensions of a project only in projects that it trusts.",
     ),
     Agent(
-        # In 0.215, `droid exec` fires no UserPromptSubmit and drops the context for PreToolUse. No
-        # event reports a failed call.
+        # In 0.215, `droid exec` fires no UserPromptSubmit and no PreCompact, and drops the context
+        # for PreToolUse. No event reports a failed call.
         name="droid",
         tested_version="0.215.0",
         events={k: kind for k, kind in _CLAUDE_EVENTS.items() if k != "PostToolUseFailure"},
         context_at=("SessionStart", "UserPromptSubmit", "PostToolUse"),
         within=0.02,
+        rewritten=b'{"type":"compaction_state"',
         program="droid",
         folder="{home}/.factory",
         project_folder=".factory",

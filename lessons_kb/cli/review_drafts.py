@@ -108,9 +108,8 @@ def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
             for draft in drafts
         ]
         print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
-        suggestion = suggest_agent(drafts)
-        if suggestion:
-            say(suggestion)
+        by_hand = "next: `lessons review --show ID`; `--accept ID` makes a card of a complete draft"
+        say(suggest_agent(drafts) or by_hand)
 
 
 def _describe_test(brains: Brains, draft: Draft) -> str:

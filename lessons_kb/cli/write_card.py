@@ -290,30 +290,31 @@ def say_paths(brains: Brains, card: Card) -> None:
         say(problem)
 
 
-def settle_similar(brains: Brains, card: Card, on_duplicate: str | None) -> Card:
-    """Name the card that is most similar to a new card, and return the card that remains.
+def settle_similar(brains: Brains, card: Card, on_duplicate: str | None) -> bool:
+    """Name the card that is most similar to a new card. Return whether the new card was deleted.
 
     Titles of one form are often about different subjects ("A for X", "A for Y"), so the new card is
     written. A user at a terminal may count the mistake on the similar card instead. The new card
     then goes to the trash.
     """
     if on_duplicate not in (None, "ask", "fail") or card.occurrences > 1:
-        return card
+        return False
     near = Cards(brains).find_near_duplicates(card)
     similar = [duplicate for duplicate in near if duplicate.card.id != card.id]
     if not similar:
-        return card
+        return False
     other = similar[0].card
     say(f"similar to {clean_line(other.id)}: {clean_line(other.title)}")
-    if not is_interactive():
+    if options().json or not is_interactive():
         bump, delete = shell_word(other.id), shell_word(card.id)
         say(f"if it is the same mistake: `lessons bump {bump}` and `lessons delete {delete}`")
-        return card
+        return False
     question = "Is it the same mistake? Then it is counted there, and the new card is deleted."
     if not typer.confirm(question, default=False, err=True):
-        return card
+        return False
     Cards(brains).delete(card.id)
-    return Cards(brains).bump(other.id)[0]
+    print(name_card(brains, Cards(brains).bump(other.id)[0]))
+    return True
 
 
 def name_card(brains: Brains, card: Card) -> str:

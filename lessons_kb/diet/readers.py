@@ -25,8 +25,9 @@ from lessons_kb.values import field, frozen
 
 _EVERYWHERE = ("**", "*", "**/*")
 _COMMENT = re.compile(r"(?ms)^<!--.*?-->[ \t]*\n?")
-WITHOUT_HOOKS = "read by {} without our hooks (--yes-without-hooks moves it)"
-NO_HOOKS = "no agent here has our hooks (--yes-without-hooks moves it)"
+WITHOUT_AN_OPTION = "(--yes-without-hooks moves it)"
+WITHOUT_HOOKS = f"read by {{}} without our hooks {WITHOUT_AN_OPTION}"
+NO_HOOKS = f"no agent here has our hooks {WITHOUT_AN_OPTION}"
 
 
 class HidingFolders(NamedTuple):

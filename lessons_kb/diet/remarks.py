@@ -32,7 +32,8 @@ _FEWEST_SHARED = 4
 """The minimum number of shared terms for which two rules are compared."""
 _SHORTEST_NAME = 4
 _CODE = re.compile(r"`([^`\n]+)`")
-_ADDRESS = re.compile(r"\(?https?://\S+")
+_ADDRESS = re.compile(r"\[[^\]\n]*\]\([^)\n]*\)|\(?https?://\S+")
+"""Matches a link or an address."""
 _FEWEST_WORDS = 4
 """The minimum number of words, beside code and addresses, of a rule that is compared."""
 _PLACEHOLDER = re.compile(r"(?i)example|placeholder|foo|xxx|your|my[_-]|name_?here|some[_-]")

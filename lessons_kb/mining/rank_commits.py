@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -37,6 +38,9 @@ _MOST_CAUSES, _MOST_FIXES_BEFORE, _MOST_IN_A_ROW = 3, 5, 5
 """
 _SHARED_TERMS = 2
 """The number of terms that the subjects of two fixes of one subject share."""
+
+_ISSUE_KEY = re.compile(r"\A[\[(]?(?:[A-Z][A-Z0-9]+-\d+|#\d+)[\])]?:? +")
+"""Matches the key of an issue before a subject, such as ``SHOP-108:`` or ``[SHOP-108]``."""
 
 
 class Signals(NamedTuple):
@@ -88,7 +92,8 @@ class Signals(NamedTuple):
     size: float
     """The logarithm of the ratio of the changed lines to the number that a fix needs."""
     files: float
-    """The same logarithm for the changed files."""
+    """The same logarithm for the changed files without tests. A fix with many tests is not
+    large."""
 
 
 class Weight(NamedTuple):
@@ -246,7 +251,12 @@ def _is_small(facts: CommitFacts) -> bool:
 
 def is_fix(facts: CommitFacts) -> bool:
     """Return whether, according to its subject, the commit repairs something."""
-    return _names_fix(facts.subject.lower())
+    return _names_fix(_read_subject(facts.subject))
+
+
+def _read_subject(subject: str) -> str:
+    """Return a subject in lower case, without the key of an issue that it begins with."""
+    return _ISSUE_KEY.sub("", subject).lower()
 
 
 @lru_cache(maxsize=10_000)
@@ -311,7 +321,8 @@ class _MessageSignals(NamedTuple):
 @lru_cache(maxsize=20_000)
 def _read_message(subject: str, body: str) -> _MessageSignals:
     """Return the signals in a message. A first run needs them twice for each commit."""
-    subject, body = subject.lower(), body.lower()
+    subject = _read_subject(subject)
+    body = body.lower()
     message = f"{subject}\n{body}"
     fix = _names_fix(subject)
     return _MessageSignals(
@@ -353,7 +364,7 @@ def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: in
     is_configuration = not facts.has_code and not all(map(is_prose, facts.paths))
     lines = facts.added + facts.removed + facts.test_lines / 4
     excess = math.log1p(lines) - math.log1p(_LITTLE)
-    many_files = math.log1p(facts.files) - math.log1p(_FEW_FILES)
+    many_files = math.log1p(facts.files - len(facts.tests)) - math.log1p(_FEW_FILES)
     return Signals(
         fix_subject=float(message.fix_subject),
         repairs=float(message.repairs),

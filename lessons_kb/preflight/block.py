@@ -59,6 +59,7 @@ _MOST_COMPARED = 6
 """The maximum number of hits that are compared with each other. A block has room for two hits."""
 TITLE_ONLY = "the card has no cause and no checklist, so only its title can be offered"
 ENOUGH_OFFERS = f"{MAX_OFFERS} better titles are offered"
+OTHER_SUBJECT = "its title, tags and symptoms do not name the subject of the prompt"
 NOT_OPENABLE = "the agent cannot open its file"
 NO_ROOM = "the budget has no room for its title"
 _MAX_ITEMS = 100
@@ -242,8 +243,11 @@ class _Block:
         shown: list[str] = []
         remaining: list[Hit] = []
         for hit in self.withheld:
-            if not (is_possible(hit, offers) and _names_subject(hit)):
+            if not is_possible(hit, offers):
                 remaining.append(hit)
+                continue
+            if not _names_subject(hit):
+                remaining.append(_explain_no_offer(hit, OTHER_SUBJECT))
                 continue
             if len(shown) >= MAX_OFFERS:
                 remaining.append(_explain_no_offer(hit, ENOUGH_OFFERS))

@@ -221,6 +221,8 @@ def _start(path: str, *, optimised: bool) -> Any:
     if not optimised:
         levels = onnxruntime.GraphOptimizationLevel
         options.graph_optimization_level = levels.ORT_DISABLE_ALL
+    # The arena keeps the buffers of the largest batch: 250 MB in a daemon that encodes files.
+    options.enable_cpu_mem_arena = False
     # Waiting threads would otherwise spin and occupy the cores that the caller needs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

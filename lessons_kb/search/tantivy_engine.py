@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import tantivy
 from tantivy import Query
@@ -50,6 +50,7 @@ _KEPT = 50_000
 _FOOTER_BYTES = 64
 """The number of bytes at the end of a file that are read for its footer, which contains the
 checksum of the data."""
+_PART_BYTES = 1 << 16
 _FOOTER_NUMBERS = 8
 """The number of bytes of the footer's last two numbers: the length of its JSON, and a magic
 number."""
@@ -464,12 +465,11 @@ class TantivyEngine(Engine):
         for entry in sorted(os.listdir(self._directory)):
             if entry.partition(".")[0] in names:
                 with open(os.path.join(self._directory, entry), "rb") as file:
-                    if not whole:
-                        file.seek(-_FOOTER_BYTES, os.SEEK_END)
-                    data = file.read()
-                if whole:
-                    _check_sum(entry, data)
-                digest = zlib.crc32(data[-_FOOTER_BYTES:], zlib.crc32(entry.encode(), digest))
+                    if whole:
+                        _check_sum(entry, file)
+                    file.seek(-_FOOTER_BYTES, os.SEEK_END)
+                    footer = file.read()
+                digest = zlib.crc32(footer, zlib.crc32(entry.encode(), digest))
         return f"{int(meta['opstamp'])} {digest}"
 
     def _read_meta(self) -> dict[str, Any]:
@@ -634,16 +634,26 @@ class _EditedIndex(Reader):
         return self._statistics.size
 
 
-def _check_sum(name: str, data: bytes) -> None:
-    """Raise ValueError if the checksum in the footer does not match the data.
+def _check_sum(name: str, file: BinaryIO) -> None:
+    """Raise ValueError if the checksum in the footer of a file does not match its data.
 
     The footer consists of JSON, its length and a magic number.
 
     https://github.com/quickwit-oss/tantivy/blob/main/src/directory/footer.rs
     """
-    end = len(data) - _FOOTER_NUMBERS
-    begin = end - int.from_bytes(data[end : end + 4], "little")
-    if begin < 0 or zlib.crc32(data[:begin]) != json.loads(data[begin:end])["crc"]:
+    end = file.seek(0, os.SEEK_END) - _FOOTER_NUMBERS
+    file.seek(max(end, 0))
+    size = int.from_bytes(file.read(4), "little")
+    begin = end - size
+    if begin < 0:
+        raise ValueError(f"{name} is damaged")
+    file.seek(begin)
+    expected = json.loads(file.read(size))["crc"]
+    file.seek(0)
+    found = 0
+    for place in range(0, begin, _PART_BYTES):  # a whole file would double the memory of a search
+        found = zlib.crc32(file.read(min(_PART_BYTES, begin - place)), found)
+    if found != expected:
         raise ValueError(f"{name} is damaged")
 
 

@@ -38,8 +38,8 @@ def answer(hook: Hook) -> Answer:
     events = as_seen([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brains)
     active = _find_active(hook, limits)
-    # An agent that builds its context for each prompt gets the titles each time anyway.
-    titles = find_titles(hook) if can.lasting else ""
+    # An agent that builds its context for each prompt or request has the titles each time anyway.
+    titles = find_titles(hook) if can.lasting and not can.repeats_start else ""
     with hook.transaction() as state:
         before = hook.journal.events.last_number()
         signals = journal_events(hook, state, events)

@@ -114,6 +114,9 @@ class AgentTraits:
 
     lasting: bool = True
     """Whether lessons given with a prompt stay in the context; otherwise they last for the turn."""
+    repeats_start: bool = False
+    """Whether each request has the text from the start of the session, so that no compaction
+    removes it. A process that resumes the session needs it again."""
     max_bytes: int = 9_900
     """Maximum size of one text in bytes, slightly below the lowest limit of any agent. Codex
     removes the middle of a text of more than 10,000 bytes, and Claude Code moves a text of more

@@ -144,7 +144,7 @@ def _find_content(
     # prompt.
     needs_titles = hook.state.titles_from in ("", event.id if event.again else "")
     titles = ""
-    if needs_titles and can.lasting:
+    if needs_titles and can.lasting and not can.repeats_start:
         titles = load(SESSION_TITLES).find_titles(hook, brains)
     has_all_titles = bool(titles) and load(TITLES).is_whole(titles)
     draft_line = _describe_draft(hook) if hook.state.drafts else ""

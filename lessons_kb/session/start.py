@@ -70,7 +70,7 @@ def _is_first_report(hook: Hook, state: SessionMemory) -> bool:
     when its process ends.
     """
     event = hook.event
-    if not hook.can.lasting:
+    if hook.can.repeats_start or not hook.can.lasting:
         return True
     last = hook.journal.events.numbered(session=event.session, limit=1)
     number = last[0][0] if last else 0

@@ -155,6 +155,11 @@ class Catalogue:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
+        self._set_cache(_CACHE_OF_READERS)
+
+    def _set_cache(self, kilobytes: int) -> None:
+        """Limit the pages that SQLite keeps in memory."""
+        self._db.execute(f"PRAGMA cache_size = {-kilobytes}")
 
     @classmethod
     def open(cls, path: str) -> Catalogue:
@@ -232,6 +237,7 @@ class Catalogue:
 
         ``afresh`` first deletes every document. Return the state with its counts.
         """
+        self._set_cache(_CACHE_OF_WRITERS)
         with one_transaction(self._db):
             entries = self._keep_standings(entries)
             numbers = [*removed, *(number for number, _entry in entries)]
@@ -568,6 +574,9 @@ _WAYS = ("titles", "card_globs", "gates")
 _TABLES_OF_FILES = ("docs", "copies", *_WAYS, "detectors", "claims", "successions")
 _PATIENCE = 5.0
 """Seconds to wait for another process."""
+_CACHE_OF_READERS, _CACHE_OF_WRITERS = 256, 2_000
+"""The size of SQLite's cache in KB. The second is SQLite's default. A reader looks up few pages,
+which the system has in memory anyway, but the check of the file would fill the cache."""
 
 
 def is_disk_trouble(error: Exception) -> bool:

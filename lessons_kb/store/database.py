@@ -424,6 +424,8 @@ _MIGRATIONS = (
     CREATE TABLE commits (id TEXT PRIMARY KEY, data TEXT NOT NULL)""",
     # The data of commits has more fields since this version, so the commits are read again.
     "DELETE FROM commits",
+    # The ranking needs the patches of more commits since this version.
+    "DELETE FROM commits",
 )
 
 

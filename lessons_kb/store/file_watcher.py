@@ -159,10 +159,13 @@ class FolderWatch:
                 self.on_change(changed)
             elif not batch and not self.stopped:
                 self.on_idle()
-            of_folders = [event for event in batch if event.is_directory]
-            has_new_folder = any(event.event_type != "deleted" for event in of_folders)
-            if has_new_folder and not self._exhausted:
-                self._exhausted = _is_exhausted(self.root)
+            # watchdog 6.0.0 does not watch a folder that was moved in. A new observer does.
+            if any(self._is_new_folder(event) for event in batch):
+                return
+
+    def _is_new_folder(self, event: FileSystemEvent) -> bool:
+        is_new = event.is_directory and event.event_type != "deleted"
+        return is_new and bool(self._find_paths(event))
 
     def _next_batch(self, patience: float) -> list[FileSystemEvent]:
         """Return the next batch of events, or [] after ``patience`` seconds without an event."""

@@ -179,7 +179,7 @@ def _describe(card: Card) -> list[str]:
     if last:
         facts.append(f"last {last}")
     if card.source == "auto":
-        facts.append("written by a trigger")
+        facts.append("from a draft")
     scope = {
         "project": card.project or "",
         "stage": ", ".join(card.stages),
@@ -289,6 +289,10 @@ class Outcome:
     draft: str = ""
     """The name of the draft that was edited or came back, and gets the cursor; "" if there is none.
     """
+    edited: Row | None = None
+    """The new row of an edited draft, which is shown until the drafts are read again."""
+    settled: str = ""
+    """The name of the draft that was accepted, merged or discarded; "" if there is none."""
 
 
 _STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
@@ -338,12 +342,7 @@ class RowSource:
         Drafts from the journal are collected first.
         """
         Drafts(self.brains).collect()
-        rows = []
-        for draft in Drafts(self.brains).all():
-            title = clean_line(draft.title)
-            words = fold(f"{title} {draft.id} {draft.kind}")
-            rows.append(Row(name=draft.id, path=draft.path, title=title, draft=draft, words=words))
-        return tuple(rows)
+        return tuple(map(_row_of_draft, Drafts(self.brains).all()))
 
     def load_effects(self) -> bool:
         """Measure the effect of each card for later rows. Return whether there are any cards."""
@@ -457,7 +456,8 @@ class RowSource:
         """Perform an action on a row: bump, ignore, archive, restore, delete or discard."""
         if act == "discard":
             self.undoing.discard(row.name)
-            return Outcome(line=f"{row.name} discarded; u brings it back", drafts=True)
+            line = f"{row.name} discarded; u brings it back"
+            return Outcome(line=line, drafts=True, settled=row.name)
         if row.card is None:
             raise InputError(f"{clean_line(row.path)} is not valid; open and fix it first")
         if act == "delete":
@@ -480,8 +480,9 @@ class RowSource:
         """Open a card, a file that is not valid, or a draft in the user's editor."""
         if row.draft is not None:
             changed = self.undoing.edit_draft(row.name, editor)
-            line = f"{row.name} {_EDITED[changed]}{self._describe_progress(row)}"
-            return Outcome(line=line, drafts=True, draft=row.name)
+            edited = self._find_draft(row)
+            line = f"{row.name} {_EDITED[changed]}{_describe_progress(edited)}"
+            return Outcome(line=line, drafts=True, draft=row.name, edited=edited)
         changed = self.undoing.edit(self.brains.members[row.brain], row.path, editor)
         path = clean_line(row.path)
         try:
@@ -491,15 +492,12 @@ class RowSource:
         trouble = "" if now.card else " and now invalid: see below"
         return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
 
-    def _describe_progress(self, row: Row) -> str:
-        """Return what an edited draft still lacks, for the end of a line; "" if it was removed."""
+    def _find_draft(self, row: Row) -> Row | None:
+        """Return the current row of a draft, or None if the draft no longer exists."""
         try:
-            missing = Drafts(self.brains).get(row.name).missing
+            return _row_of_draft(Drafts(self.brains).get(row.name))
         except CardNotFound:
-            return ""
-        if not missing:
-            return "; it is complete and can be accepted"
-        return f"; it still lacks {counted(len(missing), 'part')}"
+            return None
 
     def accept(self, row: Row, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Outcome:
         """Turn a draft into a card. Raises DuplicateCard if a card has the same lesson."""
@@ -510,7 +508,8 @@ class RowSource:
         card = self.undoing.accept(row.name, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
         rest = describe_rest(draft.text)
         line = "; ".join(filter(None, (f"{clean_line(card.id)} is now a card", rest)))
-        return Outcome(line=line, changed=(self.row_of(card),), drafts=True)
+        changed = (self.row_of(card),)
+        return Outcome(line=line, changed=changed, drafts=True, settled=row.name)
 
     def merge(self, row: Row, card_name: str) -> Outcome:
         """Merge a draft into a card, which then counts one more occurrence."""
@@ -518,7 +517,7 @@ class RowSource:
         card = self.undoing.merge(row.name, self.undoing.name_of(brain, card.id))
         now = self.row_of(card, brain=self.brains.members.index(brain))
         line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×"
-        return Outcome(line=line, changed=(now,), drafts=True)
+        return Outcome(line=line, changed=(now,), drafts=True, settled=row.name)
 
     def undo(self) -> Outcome:
         """Undo the latest change."""
@@ -545,6 +544,21 @@ class RowSource:
         """
         full_name = f"{self.brains.members[brain].alias}:{card.id}"
         return self._effects.get(full_name) or self._effects.get(card.id)
+
+
+def _row_of_draft(draft: Draft) -> Row:
+    title = clean_line(draft.title)
+    words = fold(f"{title} {draft.id} {draft.kind}")
+    return Row(name=draft.id, path=draft.path, title=title, draft=draft, words=words)
+
+
+def _describe_progress(row: Row | None) -> str:
+    """Return what an edited draft still lacks, for the end of a line; "" if it was removed."""
+    if row is None or row.draft is None:
+        return ""
+    if not row.draft.missing:
+        return "; it is complete and can be accepted"
+    return f"; it still lacks {counted(len(row.draft.missing), 'part')}"
 
 
 def _list_all(brain: Brain) -> tuple[list[Card], list[Finding], Mapping[str, Any]]:
@@ -698,6 +712,11 @@ class Board:
         if outcome.draft:
             self.changed[DRAFTS].add(outcome.draft)
             self.expected_draft = outcome.draft
+        drafts = [row for row in self.rows[DRAFTS] if row.name != outcome.settled]
+        if outcome.edited is not None:
+            edited = outcome.edited
+            drafts = [edited if row.name == edited.name else row for row in drafts]
+        self.rows[DRAFTS] = drafts
         self.replace({row.name: row for row in outcome.changed})
         names = {row.name for row in self.rows[CARDS]}
         added = [row for row in outcome.changed if row.name not in names]

@@ -11,8 +11,8 @@ type Answer = { refuse?: string; context?: string; message?: string }
 
 export const Lessons: Plugin = async ({ client, directory }) => {
   const starts = new Map<string, Promise<Answer>>()
-  const waiting = new Map<string, string>()
-  const ledgers = new Map<string, string>()
+  const afterFailure = new Map<string, string>()
+  const afterCompaction = new Map<string, string>()
   const answers = new Map<string, string>()
   const failed = new Set<string>()
   const steps = new Map<string, string>()
@@ -62,12 +62,6 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     }
   }
 
-  const keep = (session: string | undefined, answer: Answer) => {
-    if (!session || !answer.context) return
-    const before = waiting.get(session)
-    waiting.set(session, before ? `${before}\n\n${answer.context}` : answer.context)
-  }
-
   // A session that is resumed was created by another process: its first prompt begins it here.
   const begin = (sessionID: string): Promise<Answer> => {
     const known = starts.get(sessionID)
@@ -85,21 +79,39 @@ export const Lessons: Plugin = async ({ client, directory }) => {
         .map((part: any) => part.text)
         .join("\n")
       if (!text.trim()) return
+      const { sessionID } = input
       const messageID = input.messageID ?? output.message?.id
-      waiting.delete(input.sessionID)
-      answers.delete(input.sessionID)
-      await begin(input.sessionID)
-      keep(input.sessionID, await ask("prompt", { sessionID: input.sessionID, messageID, text }))
+      answers.delete(sessionID)
+      await begin(sessionID)
+      const answer = await ask("prompt", { sessionID, messageID, text })
+      if (answer.context) output.parts.push(hiddenPart(output.parts, answer.context))
     },
 
-    // Small models write titles and summaries through here as well: they ask without a session,
-    // or before the prompt was seen, and find nothing waiting. The text stays for every request
-    // of the turn, for the system prompt is built anew each time.
+    // The system prompt has only texts that stay the same until the next compaction, because the
+    // provider caches a request up to its first change. Small models write titles and summaries
+    // through here as well.
     "experimental.chat.system.transform": async (input, output) => {
       if (!input.sessionID || isTitleWriter(output.system)) return
       const start = (await starts.get(input.sessionID))?.context
-      const texts = [start, waiting.get(input.sessionID), ledgers.get(input.sessionID)].filter(Boolean)
+      const texts = [start, afterCompaction.get(input.sessionID)].filter(Boolean)
       if (texts.length) output.system.push(texts.join("\n\n"))
+    },
+
+    // Runs for each request of a chat and of a compaction, but not for the request for a title, which
+    // may still read the same objects. No hook can change the result of a failed call, so its text is
+    // added here each time.
+    "experimental.chat.messages.transform": async (_input, output) => {
+      const messages = output.messages as any[]
+      for (const [number, message] of messages.entries()) {
+        const parts = message.parts.map((part: any) => {
+          const text = afterFailure.get(part.callID)
+          const { state } = part
+          if (part.metadata?.lessons) return { ...part, ignored: false }
+          if (!text || state?.status !== "error") return part
+          return { ...part, state: { ...state, error: `${state.error}\n\n${text}` } }
+        })
+        messages[number] = { ...message, parts }
+      }
     },
 
     "tool.execute.before": async (input, output) => {
@@ -129,12 +141,11 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     },
 
     "experimental.session.compacting": async (input, output) => {
-      const answer = await ask("compact", { sessionID: input.sessionID })
-      if (!answer.context) return
-      output.context.push(answer.context)
-      // What was read and changed is to outlive the summary, however that is worded.
-      const files = answer.context.indexOf("## Files ")
-      if (files >= 0) ledgers.set(input.sessionID, answer.context.slice(files))
+      const { context } = await ask("compact", { sessionID: input.sessionID })
+      afterCompaction.delete(input.sessionID)
+      if (!context) return
+      output.context.push(context)
+      afterCompaction.set(input.sessionID, context) // the summary may leave it out
     },
 
     event: async ({ event }) => {
@@ -166,17 +177,17 @@ export const Lessons: Plugin = async ({ client, directory }) => {
             failed.add(part.callID)
             const { sessionID, messageID, callID, tool, state } = part
             const rest = { sessionID, messageID, callID, tool, args: state.input, error: state.error }
-            // No hook can change the result of a failed call.
-            keep(sessionID, { context: reminders.get(callID) })
+            const reminder = reminders.get(callID)
             reminders.delete(callID)
-            keep(sessionID, await ask("failed", rest))
+            const { context } = await ask("failed", rest)
+            const texts = [reminder, context].filter(Boolean)
+            if (texts.length) afterFailure.set(callID, texts.join("\n\n"))
           }
           break
         }
         case "session.idle": {
           const sessionID = data.sessionID
           if (children.has(sessionID)) break
-          waiting.delete(sessionID)
           steps.clear()
           reminders.clear()
           // A summary is no answer: the turn before it has ended, or goes on behind it.
@@ -187,6 +198,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
         case "session.deleted": {
           const sessionID = data.info?.id
           starts.delete(sessionID)
+          afterCompaction.delete(sessionID)
           if (sessionID) await ask("end", { sessionID })
           break
         }
@@ -197,3 +209,11 @@ export const Lessons: Plugin = async ({ client, directory }) => {
 
 const isTitleWriter = (system: string[]) =>
   system.some((text) => text.includes("title generator") || text.includes("generate a title"))
+
+// A part of a message that the user does not see. opencode stores it with the chat and leaves it out
+// of all requests while it is ignored. Parts are in the order of their ids.
+const hiddenPart = (parts: any[], text: string): any => {
+  const { id, sessionID, messageID } = parts[parts.length - 1]
+  const hidden = { synthetic: true, ignored: true, metadata: { lessons: true } }
+  return { id: `${id}z`, sessionID, messageID, type: "text", text, ...hidden }
+}

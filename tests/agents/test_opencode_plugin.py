@@ -42,9 +42,10 @@ def run(project, tmp_path):
     return run
 
 
-def ask(text=PROMPT):
-    message = {"sessionID": SESSION, "messageID": "msg_1"}
-    return "chat.message", message, {"parts": [{"type": "text", "text": text}]}
+def ask(text=PROMPT, message="msg_1"):
+    part = {"id": "prt_1", "sessionID": SESSION, "messageID": message, "type": "text", "text": text}
+    named = {"sessionID": SESSION, "messageID": message}
+    return "chat.message", named, {"parts": [part]}
 
 
 def before(project, path="bot/app.py", call="c1"):
@@ -65,19 +66,54 @@ def system(*texts, session=SESSION):
 
 def test_a_reminder_stands_beside_the_result_of_the_edit(run, project):
     steps = run(ask(), system("You are a coding agent."), before(project), after(project), system())
-    assert ITEM in steps[1]["system"][-1]
+    assert ITEM in steps[0]["parts"][-1]["text"]
     assert steps[3]["output"].startswith("Edit applied successfully.\n\nBefore this, once more")
     assert "once more" not in json.dumps(steps[4]["system"])
 
 
-def test_the_reminder_of_an_edit_that_fails_stands_in_the_next_request(run, project):
+def test_the_reminder_of_an_edit_that_fails_stands_with_its_error_in_each_request(run, project):
     _hook, named, output = before(project)
     part = {"type": "tool", "messageID": "msg_2", **named, "state": {
         "status": "error", "input": output["args"], "error": "Could not find oldString in the file.",
     }}  # fmt: skip
     failed = "event", {"type": "message.part.updated", "properties": {"part": part}}, {}
-    steps = run(ask(), before(project), failed, system())
-    assert "once more" in json.dumps(steps[3]["system"])
+    steps = run(ask(), before(project), failed, request(part), request(part))
+    errors = [step["messages"][0]["parts"][0]["state"]["error"] for step in steps[3:]]
+    assert errors[0].startswith("Could not find oldString in the file.\n\nBefore this, once more")
+    assert errors[1] == errors[0]
+
+
+def test_a_prompt_changes_its_own_message_and_not_the_system_prompt(run):
+    steps = run(ask("go on"), system(), ask(message="msg_2"), system(), ask(message="msg_3"))
+    (_typed, added) = steps[2]["parts"]
+    assert ITEM in added["text"]
+    assert added["synthetic"] is True, "the user does not see it"
+    assert added["messageID"] == "msg_2"
+    assert added["id"] > "prt_1"
+    assert steps[3]["system"] == steps[1]["system"], "the provider's cache stays valid"
+    assert len(steps[4]["parts"]) == 1, "the chat has it"
+
+
+def request(*parts):
+    hook = "experimental.chat.messages.transform"
+    return hook, {}, {"messages": [{"info": {"role": "user"}, "parts": [*parts]}]}
+
+
+def test_only_the_requests_of_the_chat_read_the_lessons_of_a_prompt(run):
+    (asked,) = run(ask())
+    typed, added = asked["parts"]
+    assert added["ignored"] is True, "the request for a title leaves it out"
+    (sent,) = run(request(typed, added))
+    assert sent["messages"][0]["parts"] == [typed, {**added, "ignored": False}]
+
+
+def test_after_a_compaction_the_lessons_stand_in_the_system_prompt(run):
+    compact = "experimental.session.compacting", {"sessionID": SESSION}, {"context": []}
+    steps = run(ask(), system(), compact, system(), system())
+    assert ITEM not in steps[1]["system"][-1]
+    assert ITEM in steps[2]["context"][0]
+    assert ITEM in steps[3]["system"][-1]
+    assert steps[4]["system"] == steps[3]["system"]
 
 
 def test_the_request_for_a_title_gets_no_text(run):

@@ -9,6 +9,8 @@ import pathlib
 
 import pytest
 
+from lessons_kb.service.hook_event import answer_event
+
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 RECORDED_PROJECT = "/home/user/project"
 TITLES = "[LESSON_TITLES]"
@@ -176,6 +178,29 @@ def test_droid_gets_titles_a_lesson_with_the_result_of_an_edit_and_a_gate(record
         assert "additionalContext" not in droid.send(name)
 
 
+def test_droid_gets_the_titles_again_with_a_resumed_session_whose_chat_lacks_them(recorded):
+    droid = recorded("droid-0.215.0")
+    assert TITLES in droid.send("SessionStart")
+    assert TITLES in droid.send("resume")
+
+
+def test_droid_gets_no_empty_object_which_it_would_give_to_the_model():
+    event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/", "source": "startup"}
+    assert answer_event("droid", json.dumps(event), {}) == ("", "")
+
+
+def test_what_a_compaction_of_droid_removed_comes_with_the_next_result(recorded, tmp_path):
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"type":"session_start","id":"s1"}\n')
+    droid = recorded("droid-0.215.0")
+    assert TITLES in droid.send("SessionStart", transcript_path=str(chat))
+    assert droid.send("PostToolUse", "Read", transcript_path=str(chat)) == ""
+    with chat.open("a") as file:
+        file.write('{"type":"compaction_state","summaryText":"We read a file.","removedCount":1}\n')
+    assert TITLES in droid.send("PostToolUse", "Read", transcript_path=str(chat))
+    assert TITLES not in droid.send("PostToolUse", "Read", transcript_path=str(chat))
+
+
 def test_kimi_gets_titles_and_lessons_with_a_prompt_in_its_own_form_and_a_gate(recorded, project):
     make_gate(project, "gate.py")
     kimi = recorded("kimi-2.1.0")
@@ -214,3 +239,15 @@ def test_cline_gets_titles_and_lessons_with_the_result_of_a_call(recorded, proje
         failed.append(json.dumps(cline.enter("cline", result | {"tool_result": call} | roots)[0]))
     assert [GUIDANCE in text for text in failed] == [False, False, True]
     assert cline.send("agent_end") == ""
+
+
+def test_a_failed_edit_of_cline_has_one_result_and_no_list(recorded):
+    cline = recorded("cline-3.0.65")
+    failed = cline.events[-1]
+    assert failed["tool_result"]["output"]["success"] is False
+    texts = []
+    for number in range(3):
+        arguments = failed["tool_result"]["input"] | {"old_text": f"NOPE {number}"}
+        call = failed["tool_result"] | {"id": f"call_{number}", "input": arguments}
+        texts.append(json.dumps(cline.enter("cline", failed | {"tool_result": call})[0]))
+    assert [GUIDANCE in text for text in texts] == [False, False, True]

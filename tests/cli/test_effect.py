@@ -117,7 +117,7 @@ def test_an_empty_brain_and_an_empty_journal_say_what_to_do(tmp_path, monkeypatc
     write(root, "lessons/a.md", "# Retry without a key\n\n- Send a key\n")
     shown = lessons("stats")
     assert shown.out.startswith("cards     1 lesson\nmistakes  1 counted by the cards")
-    assert "no lesson was given yet; `lessons setup`" in shown.err
+    assert "no agent got a lesson yet; `lessons setup`" in shown.err
     card = lessons("stats", "a")
     assert "verdict  never used: no prompt has matched it yet\n" in card.out
     assert card.err == "lessons: no usage recorded yet\n"

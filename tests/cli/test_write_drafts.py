@@ -161,6 +161,7 @@ def test_no_example_is_the_card_that_setup_wrote(lessons, project):
 
 def test_the_next_step_names_an_agent_that_is_installed(lessons, draft, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert "next: `lessons review --show ID`" in lessons("review", "--list").err
     assert "--with" not in lessons("review", "--list").err
     write(tmp_path, "bin/claude", "#!/bin/sh\n")
     (tmp_path / "bin/claude").chmod(0o755)

@@ -56,6 +56,8 @@ def test_tags_links_examples_and_other_code_are_not_said_twice(project, data):
         "- Run all tests of the suite: `pytest tests/ci`\n"
         f"- Example:\n{code}- Example two:\n{code}"
         "- Read `src/test_EventNameHere.py`\n"
+        "- [the rules of the models package](lib/models/package/AGENTS.md)\n"
+        "- [the rules of the graph package](lib/graph/package/AGENTS.md)\n"
     )
     (project / "AGENTS.md").write_text(rules)
     found = data()

@@ -99,7 +99,7 @@ no need to return twice
     "Where the state cannot be written it is said at every prompt, which is better than never.",
     "Use the warning colour for the button and simplify the header.", "Set the limit to forty.",
     "Use the id of the order as the key.", "Wait now before the worker starts.",
-    "Don't ask me why it needs a second lock.",
+    "Don't ask me why it needs a second lock.", "Avoid a round trip on every request.",
     "The worker never looked at the key.", "It should have been closed.", "Should this be cached?",
 ])  # fmt: skip
 def test_no_housekeeping_becomes_an_item(body):
@@ -133,6 +133,8 @@ def test_an_instruction_becomes_an_item(sentence):
         "Probably the cache was stale because nobody cleared it.",
         "Was the key lost because the client retried?",
         "TODO: this fails because of the proxy.",
+        "It is frustrating to see a build that failed due to a slow machine.",
+        "I wish the parser told us the source, but it does not.",
         "Use a pool because a pool is reused.",
         "The key was lost because",
         "which caused the (lost key",

@@ -110,3 +110,26 @@ def test_upkeep_and_looks_are_no_candidates():
         for n, subject in enumerate(subjects)
     ]
     assert find_candidates([], history, now=9 * DAY) == []
+
+
+def test_a_fix_is_not_lower_because_of_the_files_of_its_tests():
+    change = patch("src/pay.py", ["    return post(card)"], ["    return post(card, key=key)"])
+    tests = [patch(f"tests/test_pay{n}.py", [], [f"    assert charge({n}) == 1"]) for n in range(9)]
+    message = "fix: do not charge a card twice"
+    tested = make_commit("a", 1, message, change, *tests)
+    alone = make_commit("b", 99, message, change)
+    scores = {commit.facts.id[0]: commit.score for commit in rank_commits([tested, alone])}
+    assert scores["a"] > scores["b"]
+    pages = [patch(f"src/page{n}.py", [], [f"    assert charge({n}) == 1"]) for n in range(9)]
+    wide = make_commit("c", 50, message, change, *pages)
+    assert rank_commits([wide])[0].score < scores["b"]
+
+
+@pytest.mark.parametrize("key", ["SHOP-108: ", "[SHOP-108] ", "SHOP-108 ", "#108: ", "(#108) "])
+def test_a_subject_may_begin_with_the_key_of_an_issue(key):
+    change = patch("src/pay.py", ["    return post(card)"], ["    return post(card, key=key)"])
+    for subject in ("Fix a second charge of a card", "Add a second charge of a card", "Release 2"):
+        plain = make_commit("a", 1, subject, change)
+        keyed = make_commit("b", 99, key + subject, change)
+        with_key, without_key = rank_commits([keyed, plain])
+        assert with_key.signals == without_key.signals

@@ -479,3 +479,4 @@ def test_a_card_without_advice_is_offered_if_its_title_names_the_subject(title, 
     assert bool(found.offered) is offered
     withheld = {hit.card.id: hit.reason for hit in (*found.withheld, *found.offered)}
     assert "no cause and no checklist" in withheld["lessons/a.md"]
+    assert ("do not name the subject" in withheld["lessons/a.md"]) is not offered

@@ -1,11 +1,13 @@
 """How readily prompts about other things draw a card."""
 
 import json
+import math
 import pathlib
 import random
 
 import pytest
 
+from lessons_kb.relevance import background_prompts
 from lessons_kb.relevance.background_batch import measure_backgrounds
 from lessons_kb.relevance.background_prompts import (
     UNKNOWN,
@@ -143,3 +145,13 @@ def test_many_cards_measured_at_once_have_the_figures_of_each():
     alone = [measure_background(card) for card in cards]
     assert measure_backgrounds(cards) == alone
     assert len(set(alone)) > 30
+
+
+def test_a_process_that_looks_up_many_terms_gets_the_same_rarities(monkeypatch):
+    terms = {term for line in read_lines("background_prompts.txt") for term in line.split()[:3]}
+    rarities = []
+    for few in (0, math.inf):
+        monkeypatch.setattr(background_prompts, "_FEW_TERMS", few)
+        measure_rarity.cache_clear()
+        rarities.append({term: measure_rarity(term) for term in (*terms, "zzyzx")})
+    assert rarities[0] == rarities[1]

@@ -1,6 +1,8 @@
 """Meaning: fusing two kinds of evidence, keeping vectors, running a model."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -139,3 +141,28 @@ def test_a_real_model_knows_what_is_alike_and_what_it_does_not_know(minilm):
     unknown = ["엑셀로 열면 글자가 깨진다", "日本語のテスト", "뷁쀍 꿻뛟 쒫쮋"]
     assert not model.encode(unknown).any()
     assert model.encode(["foo(bar[0]); x = get_user(id)"]).any()
+
+
+_ENCODE_FILES = """
+import sys
+from lessons_kb.search.embeddings import open_model
+
+def read_megabytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 // 1_000_000
+
+model = open_model(sys.argv[1])
+texts = [f"lesson {number}: the nightly job pays customers twice, so check. " * 40 for number in range(64)]
+model.encode(texts)
+model.encode(["warm"])
+print(read_megabytes())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.semantic
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_the_memory_of_the_largest_batch_is_given_back(minilm):
+    command = [sys.executable, "-c", _ENCODE_FILES, str(minilm)]
+    printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert int(printed) < 330

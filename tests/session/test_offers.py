@@ -53,11 +53,11 @@ def test_a_subagent_is_offered_it_in_its_own_context(claude):
     assert CARD in said
 
 
-def test_opencode_which_forgets_what_came_with_a_prompt_is_offered_it_again(project, fire, counts):
+def test_opencode_which_keeps_the_message_is_offered_it_once(project, fire, counts):
     event = {"event": "prompt", "sessionID": "s1", "cwd": str(project), "text": PROMPT}
-    for number in range(2):
-        said = fire("opencode", {**event, "messageID": f"m{number}"})
-        assert LINE in said["context"]
+    first = fire("opencode", {**event, "messageID": "m1"})
+    assert LINE in first["context"]
+    assert fire("opencode", {**event, "messageID": "m2", "text": f"{PROMPT} now"}) == {}
     assert counts("offer") == 1
 
 

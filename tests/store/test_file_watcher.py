@@ -96,11 +96,24 @@ def test_new_folders_are_watched_from_their_first_file_on(root, watcher, tmp_pat
     os.makedirs(f"{root}/a/b/c")
     for name in ("first.md", "second.md"):
         write(f"{root}/a/b/c/{name}")
-        watcher.sees(f"a/b/c/{name}")
+        wait_until(lambda name=name: watcher.seen & {RESCAN, f"a/b/c/{name}"})
     (tmp_path / "outside/deep").mkdir(parents=True)
     write(tmp_path / "outside/deep/card.md")
     os.rename(tmp_path / "outside", f"{root}/inside")
     watcher.sees("inside/deep/card.md")
+
+
+def test_a_folder_that_was_moved_in_is_watched(root, watcher, tmp_path):
+    (tmp_path / "outside/deep").mkdir(parents=True)
+    write(tmp_path / "outside/deep/card.md")
+    os.rename(tmp_path / "outside", f"{root}/inside")
+    watcher.sees("inside/deep/card.md", RESCAN)
+    watcher.calls[1:] = []
+    write(f"{root}/inside/deep/card.md", "longer text")
+    watcher.sees("inside/deep/card.md")
+    watcher.calls[1:] = []
+    write(f"{root}/inside/deep/other.md")
+    watcher.sees("inside/deep/other.md")
 
 
 @pytest.mark.slow
@@ -112,8 +125,10 @@ def test_a_folder_renamed_moved_out_or_deleted_asks_for_a_scan(root, watcher, tm
     ):
         os.makedirs(f"{root}/more", exist_ok=True)
         change()
+        watcher.sees(RESCAN)
+        watcher.calls[1:] = []
         write(f"{root}/{then}")
-        watcher.sees(RESCAN, then)
+        wait_until(lambda then=then: watcher.seen & {RESCAN, then})
         watcher.calls[1:] = []
 
 

@@ -197,7 +197,8 @@ def add(
                     continue
                 _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
-    card = settle_similar(brains, card, on_duplicate)
     print_answer({"card": as_data(card), "missing": []}, name_card(brains, card))
+    if settle_similar(brains, card, on_duplicate):
+        return
     say_paths(brains, card)
     say_destination(brains)

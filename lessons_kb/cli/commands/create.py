@@ -106,7 +106,8 @@ def create(
         existing = ask_duplicate(brains, error, on_duplicate)
         on_duplicate = "contradicts" if isinstance(error, Contradiction) else "new"
         card = existing or write_card(brains, title, on_duplicate, details, whole=False)
-    card = settle_similar(brains, card, on_duplicate)
+    if settle_similar(brains, card, on_duplicate):
+        return
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
         path = Cards(brains).read(card.id)[0]

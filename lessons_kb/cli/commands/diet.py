@@ -30,6 +30,7 @@ from lessons_kb.diet.plan import Move, Plan, Stay, count_afterwards, count_every
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.proposals import describe_rule, may_have_condition, read_proposal
 from lessons_kb.diet.readers import (
+    WITHOUT_AN_OPTION,
     Reader,
     count_for_agent,
     find_readers,
@@ -277,7 +278,7 @@ def _improve(diet: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> 
 
 def _print_plan(diet: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: bool) -> None:
     sessions, uses = _count_uses(diet)
-    _print_moves(plan, uses if sessions else {})
+    _print_moves(plan, uses if sessions else {}, verbose=verbose)
     _print_stays(plan, verbose=verbose)
     _print_remarks(diet, verbose=verbose)
     _print_readers(diet, readers)
@@ -287,9 +288,12 @@ def _print_plan(diet: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: b
     _print_sum(diet, plan, readers)
     if plan.moves:
         say("next: `lessons diet --apply` shows the diff and asks")
+    elif any(WITHOUT_AN_OPTION in stay.reason for stay in plan.stays):
+        say("next: `lessons setup` connects your agents, and then rules can move")
 
 
-def _print_moves(plan: Plan, uses: Mapping[str, Use]) -> None:
+def _print_moves(plan: Plan, uses: Mapping[str, Use], *, verbose: bool) -> None:
+    """Print the rules that move. The pattern of a command is printed only if it is requested."""
     if not plan.moves:
         print_wrapped("no rule would move")
         return
@@ -298,10 +302,11 @@ def _print_moves(plan: Plan, uses: Mapping[str, Use]) -> None:
     for move in plan.moves:
         use = uses.get(move.rule.words)
         counts = [str(use.relevant), str(use.broken)] if use else ["", ""]
+        command = move.condition.pattern if verbose else "a command"
         row = [
             f"{move.file}:{move.rule.line}",
             shorten(move.rule.words, _SHOWN),
-            "; ".join(move.condition.globs) or move.condition.pattern,
+            "; ".join(move.condition.globs) or command,
             move.proof,
         ]
         rows.append([*row, *(counts if uses else [])])
@@ -379,7 +384,9 @@ def _print_sum(diet: Diet, plan: Plan, readers: Sequence[Reader]) -> None:
     sums = _sum_by_agent(diet, plan, readers)
     for place, (whose, before, after_all) in enumerate(sums):
         share = f" ({after_all / before - 1:.0%})" if before > after_all else ""
-        cards = f"; {counted(len(plan.moves), 'card')}, whose titles are not listed"
+        cards = ""
+        if plan.moves:
+            cards = f"; {counted(len(plan.moves), 'card')}, whose titles are not listed"
         end = cards if place == len(sums) - 1 else ""
         print_wrapped(f"{whose}: {before:,} tokens today, {after_all:,} afterwards{share}{end}")
 

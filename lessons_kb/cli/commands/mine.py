@@ -64,8 +64,8 @@ def mine(
         Option(
             "--draft",
             metavar="N",
-            help="Write drafts of the first N candidates, or of those that a list names by number "
-            "or commit: 2,5-7,1a2b3c4d.",
+            help="Write drafts of the first N candidates, or of numbers and commits: "
+            "2,5-7,1a2b3c4d.",
         ),
     ] = None,
     since: Annotated[

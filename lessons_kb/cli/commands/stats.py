@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
 from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, open_brain
@@ -19,7 +20,9 @@ from lessons_kb.cli.output import (
     print_table,
     print_wrapped,
     say,
+    terminal_width,
 )
+from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
@@ -142,7 +145,8 @@ def stats(
         return
     if days is not None:
         raise InputError("--days needs --cost")
-    statistics = Stats(open_brain())
+    brains = open_brain()
+    statistics = Stats(brains)
     if card is not None:
         effect = statistics.effect(card)
         history = statistics.history(card)
@@ -156,14 +160,23 @@ def stats(
     if options().json:
         print_json({**as_data(overview), "verdicts": dict(count_verdicts(overview.effects))})
     elif overview.cards:
-        _print_overview(overview)
+        _print_overview(overview, _shorten_names(brains, overview))
     elif stage is not None or project is not None:
         say("no cards match; remove a filter")
     else:
         say('no cards yet; `lessons add "what went wrong"` writes the first')
 
 
-def _print_overview(overview: Overview) -> None:
+def _shorten_names(brains: Brains, overview: Overview) -> Mapping[str, str]:
+    """Return a mapping from ids to the shortest names that commands accept, for a terminal."""
+    if terminal_width() is None:
+        return {}
+    cards = [effect.card for effect in top(overview, ROWS) if not effect.brain]
+    return CardLookup(brains).shorten_ids(cards)
+
+
+def _print_overview(overview: Overview, short_names: Mapping[str, str]) -> None:
+    """Print the totals and the lists. ``short_names`` maps ids to names for narrow columns."""
     if overview.injections:
         print_wrapped(_summarize(overview))
         print()
@@ -203,7 +216,7 @@ def _print_overview(overview: Overview) -> None:
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say(f"no lesson was given yet; {advise_agents()}")
+        say(f"no agent got a lesson yet; {advise_agents()}")
         return
     if most_injected := top(overview, ROWS):
         _print_title("Most injected")
@@ -215,7 +228,8 @@ def _print_overview(overview: Overview) -> None:
                 _fraction(effect.untold.times, effect.untold.of),
                 _fraction(effect.told.times, effect.told.of),
             )
-            table.append((effect.name, str(effect.injections), *fractions, effect.verdict))
+            name = short_names.get(effect.name, effect.name)
+            table.append((name, str(effect.injections), *fractions, effect.verdict))
         used = [
             place
             for place, name in enumerate(columns)
