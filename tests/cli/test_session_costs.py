@@ -133,7 +133,7 @@ def test_the_cost_of_sessions_of_three_agents(home, note, lessons):
     assert costs["codex-1"]["ours"] == 200 + 200 + 260
     (loss,) = costs["codex-1"]["lost"]
     assert (loss["channels"], loss["tokens"]) == (["call"], 640 - 128)
-    assert costs["ses_1"]["ours"] == 300 + 280, "the first block is gone with the second prompt"
+    assert costs["ses_1"]["ours"] == 300 + 380, "the first block stays in the chat"
     (loss,) = costs["ses_1"]["lost"]
     assert (loss["channels"], loss["tokens"]) == (["prompt"], 690)
     assert data["after_ours"] == {
