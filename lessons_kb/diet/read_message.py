@@ -1,4 +1,4 @@
-"""Read rules about the text of commits and pull requests, and about the names of branches.
+"""Read rules about the text of commits, the titles of pull requests, and the names of branches.
 
 The heading or the line above such a rule shows its situation: "Commit guidelines", "PR title
 format". A rule below a heading for the text itself moves whatever its form. A rule below a heading
@@ -67,6 +67,10 @@ _LABEL = re.compile(r"\A[^\n:]{1,40}:\s+")
 _POINTER = re.compile(r"\A[^\n:]{1,40}:\W+[\w.-]*/[\w./-]+\W*\Z")
 """Matches a label and the file that it is about ("PR template: `.github/template.md`")."""
 _FILE = re.compile(r"[./]")
+_TITLE = re.compile(r"\btitles?\b", re.IGNORECASE)
+"""Matches a rule about the title of a pull request. The rest of its text is often written to a file
+before any command, so a rule about that text may arrive too late.
+"""
 _ELSEWHERE = ("branches", "changelog", "changesets")
 """Situations of which rules about commits and pull requests often speak."""
 
@@ -84,6 +88,11 @@ def read_message(rule: AgentRule, text: str, project: Project) -> Condition | No
     """Return the condition of a rule about the text that a command writes, or None."""
     above = _find_above(rule)
     if above is None or not _is_about(above, unmarked(text), project):
+        return None
+    labels = (rule.lead, *rule.headings, text)
+    if above.situations == (get_situation("pull requests"),) and not any(
+        _TITLE.search(label) for label in labels
+    ):
         return None
     situations = list(above.situations)
     pull_requests = get_situation("pull requests")

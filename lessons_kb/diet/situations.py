@@ -80,7 +80,7 @@ _FORM_OF_CONTENT = re.compile(
     re.IGNORECASE,
 )
 _NOT_ITS_FORM = re.compile(
-    r"\b(?:runs?|running|coverage|pass(?:es|ing)?|fail\w*|skip\w*|fast\w*|iterat\w*|debug\w*|tdd|"
+    r"\b(?:runs?|running|suites?|coverage|pass(?:es|ing)?|fail\w*|skip\w*|fast\w*|iterat\w*|debug\w*|tdd|"
     r"test-driven|docstrings?|[jt]sdocs?|godocs?|rustdocs?|javadocs?|comments?|commit\w*|prs?|"
     r"review\w*)\b|\b(?:before|after)\s+\w+ing\b|`--?\w",
     re.IGNORECASE,

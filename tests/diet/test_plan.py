@@ -371,7 +371,8 @@ def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rul
         ("Ask first:", "Adding dependencies to `wide/` (users get them)", "npm"),
         ("Ask first:", "Changing `src/pay.ts` in any way", "src/pay.ts"),
         ("Commit guidelines:", "Name the package in the subject", "commit"),
-        ("Pull requests:", "Link the ticket", "pr"),
+        ("Pull requests:", "Name the ticket in the title", "pr"),
+        ("Pull requests:", "Link the ticket", ""),
         ("When committing:", "Name the package in the subject", "commit"),
         ("Commit guidelines:", "The team decides on exceptions", ""),
         ("Always:", "Answer in English", ""),
@@ -401,8 +402,9 @@ def test_the_line_above_a_list_completes_its_rules(lead, rule, mechanism):
         (("Commit types", "Examples:"), "`fix: round once`", {"commit", "pr"}),
         (("Commit & Pull Request Guidelines",), "Write short subjects", {"commit", "pr"}),
         (("3. PR title format (required)",), "Start with a small letter", {"pr"}),
-        (("Pull requests",), "Include screenshots of changed pages", {"pr"}),
-        (("Creating pull requests", "Required sections:"), "**Reason:** one line", {"pr"}),
+        (("Pull requests",), "Keep the title below 60 characters", {"pr"}),
+        (("Pull requests",), "Include screenshots of changed pages", set()),
+        (("Creating pull requests", "Required sections:"), "**Reason:** one line", set()),
         (("Work", "PR titles must have one of these forms:"), "`fix: subject`", {"pr"}),
         (("Work", "Branch naming:"), "`fix/<ticket>` for repairs", {"branch"}),
         (("Commit guidelines",), "Split your day into short parts", set()),
@@ -436,6 +438,12 @@ def test_a_rule_below_a_heading_for_commits_or_pull_requests_is_about_their_text
         "branch": "git branch topic",
     }
     assert {name for name, sample in names.items() if sample in samples} == commands
+
+
+def test_a_rule_about_running_tests_is_not_about_their_form():
+    (found,) = read("# Guide\n\n## Testing\n\n- Avoid the full test suite\n").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    assert condition is None
 
 
 def test_a_rule_about_tests_stays_where_tests_stand_beside_the_code():
