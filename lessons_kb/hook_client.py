@@ -37,7 +37,8 @@ UNASKED_LINE = "Lessons: the gate for this file cannot be asked, and its card ha
 UNASKED = 1  # exit status; the handler in the settings makes it a refusal
 FALLBACK = "lessons_kb.service.fallback"  # the module that answers without a daemon
 PACKED = "packed"  # the argument with which the other process sends its answer to a client
-HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # sent to it when the client ends
+# How the client ended the event, which it tells the process that computes the answer.
+ENDED_HEARD, ENDED_LATE, ENDED_REFUSED, ENDED_UNCHECKED = b"h", b"l", b"r", b"u"
 LATE_MARK = "late: "  # prefix of the line in the hook log that counts a late event
 LATE_LOG = LATE_MARK + "no answer within {} s; it comes with the session's next event"
 UNDECIDED = (  # for a call whose gates were not even looked at in time
@@ -381,7 +382,7 @@ class Client:
             try:
                 _write(1, answer[0])
                 _write(2, answer[1])
-                self._tell(HEARD)  # not reached if the agent has ended
+                self._tell(ENDED_HEARD)  # not reached if the agent has ended
             finally:
                 posix._exit(self._find_status(answer[1]))  # noqa: SLF001
 
@@ -407,14 +408,14 @@ class Client:
                 self._print_received()
         except OSError:
             pass
-        how, output, line = LATE, self.silence, b""
+        how, output, line = ENDED_LATE, self.silence, b""
         try:
             if self.is_busy and self.agent in SILENT and self._has_gates():
-                how, output = UNCHECKED, UNDECIDED
+                how, output = ENDED_UNCHECKED, UNDECIDED
             how, output, line = self.decide() or (how, output, line)
         except Exception:  # noqa: S110
             pass
-        is_unasked = self.is_strict and how != REFUSED
+        is_unasked = self.is_strict and how != ENDED_REFUSED
         if is_unasked:
             output = b""
             line = f"{UNASKED_LINE}.\n".encode()

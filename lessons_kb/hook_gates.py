@@ -31,7 +31,7 @@ MAX_TEXT_CHARS = 200_000
 MAX_ITEMS = 3
 MAX_NAMED = 3
 
-REFUSED = "A lesson holds this back once,"
+REFUSED_TEXT = "A lesson holds this back once,"
 PASSES = "It will pass when you propose it again, changed or as it is."
 PERMISSION = "A lesson asks for your permission"
 ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
@@ -337,8 +337,9 @@ def _read_forms() -> dict[str, Any]:
 def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | None:
     """Return the ending of the client, its standard output and its standard error.
 
-    A refusal is recorded first. The ending is REFUSED or UNCHECKED of ``hook_client``, which the
-    client sends to the process that computes the full answer. Return None if there is no output.
+    A refusal is recorded first. The ending is ENDED_REFUSED or ENDED_UNCHECKED of ``hook_client``,
+    which the client sends to the process that computes the full answer. Return None if there is no
+    output.
     """
     if answer.refusal:
         claimed = [_claim_in_folder(path, token) for path in answer.records]
@@ -421,7 +422,7 @@ def _write_refusal(
     reason = _write_reason(refusing, directory)
     asks = any(concern.card["gate"] == ASK for concern in refusing)
     line = f"{PERMISSION} {reason}" if asks else ""
-    text = f"{line} {ASKED_NEXT}" if asks else f"{REFUSED} {reason} {PASSES}"
+    text = f"{line} {ASKED_NEXT}" if asks else f"{REFUSED_TEXT} {reason} {PASSES}"
     lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
     whole = f"{text}\n\n{lessons}"
     refusal = template["refusal and line" if asks else "refusal"]

@@ -1,6 +1,7 @@
 """The facade for Python callers, public as ``lessons_kb.Brain``.
 
-No module of the package imports it: each command and each hook imports the functions that it uses.
+Commands and the handlers of events do not import it: each imports the functions that it uses. The
+daemon, the servers and the language server open brains by it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-READ_CARDS = "lessons_kb.brain.search_index"
+READ_CARDS = "lessons_kb.brain.write_index"
 """Reads changed files, with the parser of cards, the matcher and base rates. For most commands no
 file has changed."""
 EDITED_CARDS = "lessons_kb.brain.edited_cards"

@@ -19,7 +19,7 @@ from benchmarks.data import EXAMPLE, read_sets
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.retrieval.quality import QUICK_QUERIES
 from lessons_kb.brain.cluster_search import open_cluster, sync
-from lessons_kb.brain.search_index import digest_files
+from lessons_kb.brain.write_index import digest_files
 from lessons_kb.config import DEFAULTS
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_registry import open_engine

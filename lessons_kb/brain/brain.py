@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
 from lessons_kb.brain.changes import Changes, drop_lease, is_leased
-from lessons_kb.brain.open_index import Refresh, Refreshing, SearchIndex, T, refresh
+from lessons_kb.brain.search_index import Refresh, Refreshing, SearchIndex, T, refresh
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.model import NOTE, as_data
@@ -134,7 +134,7 @@ class Brain(SearchIndex):
         return self._meaning
 
     def refresh(self, *, leased: bool = True, **options: Unpack[Refreshing]) -> Refresh:
-        """Update the index with the changes of the files. See `brain.open_index.refresh`.
+        """Update the index with the changes of the files. See `brain.search_index.refresh`.
 
         With ``leased``, no file is read if a watcher reports that nothing changed. If the disk
         cannot be written, the last commit stays valid, and ``stale`` contains the reason. With
@@ -187,7 +187,7 @@ class Brain(SearchIndex):
             self.stale = self.stale or reason
 
     def compact(self) -> None:
-        """Remove deleted documents from the index if it pays. See `search_index.compact`."""
+        """Remove deleted documents from the index if it pays. See `write_index.compact`."""
         with self.lock:
             self._with_repair(lambda: load(READ_CARDS).compact(self))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery, discover, follow_settings, name_roots
-from lessons_kb.brain.open_index import Refresh, Refreshing
+from lessons_kb.brain.search_index import Refresh, Refreshing
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.on_demand import PROGRAMS, WATCHING, load
 from lessons_kb.store import repositories

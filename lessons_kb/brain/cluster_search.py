@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.open_index import SearchIndex
-from lessons_kb.brain.search_index import digest_files, is_note
+from lessons_kb.brain.search_index import SearchIndex
+from lessons_kb.brain.write_index import digest_files, is_note
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.installation import install_command

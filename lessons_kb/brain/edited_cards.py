@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from lessons_kb.brain.open_index import Look, SearchIndex
+from lessons_kb.brain.search_index import Look, SearchIndex
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.errors import StorageError
 from lessons_kb.model import NOTE

@@ -17,7 +17,7 @@ from lessons_kb.brain.discovery import (
     look,
     untrusted_hint,
 )
-from lessons_kb.brain.search_index import read_document
+from lessons_kb.brain.write_index import read_document
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import NOTE

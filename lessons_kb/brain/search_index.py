@@ -1,498 +1,506 @@
-"""Update the index of a brain with the changes of its files.
+"""The index for searches: a brain's catalogue and engine at the last commit of any process.
 
-A refresh scans the files, compares them with the catalogue, parses the changed files, and commits
-in batches. The engine commits first and the catalogue second, so that a crash between them only
-repeats work. The manifest of the catalogue lists the finished files. An interrupted run continues
-there.
+The module `write_index` updates it. It is loaded only when files have changed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import re
+import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import chain
-from typing import Unpack
+from _thread import RLock
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
-from lessons_kb.brain.copied_cards import find_freed_copies, find_new_copies
-from lessons_kb.brain.gate_file import update_gate_file
-from lessons_kb.brain.open_index import GENERATION, Look, Refresh, Refreshing, SearchIndex, versions
-from lessons_kb.cards.anchors import format_claims
-from lessons_kb.cards.file_kinds import kind_of
-from lessons_kb.cards.keys import find_line_of
-from lessons_kb.cards.links import normal_title
-from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.config import Settings, settings_from_dict
-from lessons_kb.detect.matcher import measure
-from lessons_kb.errors import IndexBusy, InputError, StorageError
-from lessons_kb.model import NOTE, Document, Finding, as_data
-from lessons_kb.process.programs import map_batches
-from lessons_kb.relevance.background_prompts import measure_background
-from lessons_kb.search.engine_protocol import Engine, read_terms
-from lessons_kb.search.engine_registry import local_engine, open_engine
+from lessons_kb.errors import ConfigError, IndexBroken, StorageError
+from lessons_kb.model import NOTE, Card
+from lessons_kb.on_demand import (
+    CARD_FILES,
+    EDITED_CARDS,
+    GATE_FILE,
+    MATCH_PATTERNS,
+    READ_CARDS,
+    READ_ORIGINS,
+    load,
+)
+from lessons_kb.search.engine_protocol import Engine, Reader
+from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
-from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
+    FORMAT,
+    Catalogue,
     CatalogueEntry,
     Detector,
     State,
-    remove_any,
+    is_disk_trouble,
 )
-from lessons_kb.store.files import list_folder
-from lessons_kb.store.locks import BUSY, hold_writer
-from lessons_kb.store.scan import (
-    Scan,
-    format_manifest,
-    mark_racy,
-    parse_manifest,
-    scan_brain,
-    settings_signature,
-)
-from lessons_kb.text.analyzer import analyze_joined
-from lessons_kb.text.patterns import compile_globs
+from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
+from lessons_kb.store.gate_seal import is_gate_file_current
+from lessons_kb.store.scan import Scan, scan_brain, settings_signature
+from lessons_kb.text.analyzer_version import ANALYZER_VERSION
+from lessons_kb.text.patterns import match_globs
 from lessons_kb.values import frozen, replace
+from lessons_kb.version import __version__
 
-_WORTH_NUMPY = 100
-"""From this number of cards on, numpy saves more time than its import takes."""
+if TYPE_CHECKING:
+    from lessons_kb.detect.matcher import Matcher
 
-
-def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
-    """Read, parse and analyse files. The entry of an unreadable file has no card."""
-    entries = [_digest_file(root, path, settings) for path in paths]
-    places = [place for place, entry in enumerate(entries) if entry.card is not None]
-    bodies = [entries[place].terms.get("body", "").split() for place in places]
-    for place, background in zip(places, _measure_backgrounds(bodies), strict=True):
-        entries[place] = replace(entries[place], background=background)
-    return entries
-
-
-def _measure_backgrounds(bodies: list[list[str]]) -> list[float]:
-    if len(bodies) < _WORTH_NUMPY:
-        return [measure_background(terms) for terms in bodies]
-    from lessons_kb.relevance.background_batch import measure_backgrounds  # imports numpy
-
-    return measure_backgrounds(bodies)
+T = TypeVar("T")
+CATALOGUE_NAME = "catalogue.db"
+GENERATION = "index-"
+"""The prefix of the names of engine folders in a cache."""
+_SMALL_BYTES = 500_000
+"""Hooks also verify a catalogue or an engine up to this size (about 1,000 files, in 3 ms)."""
+MAX_DETECTORS = 20_000
+"""The maximum total size of the ``detect`` patterns in use, in instructions of RE2. It is enough
+for about 500 patterns. In the worst case, a search of an edit takes 60 ms, and compiling takes 20
+ms."""
 
 
-def read_document(
-    root: str, path: str, folders: Mapping[str, str], max_bytes: int
-) -> tuple[bytes, Document]:
-    """Read and parse one file of a brain. Raises StorageError if it cannot be read."""
-    data = read_bytes(root, path, limit=max_bytes)
-    return data, parse_bytes(data, path=path, folders=folders)
+class SearchIndex:
+    """The catalogue and the engine of one brain, at the last commit of any process."""
+
+    def __init__(self, root: str, *, cache: str) -> None:
+        self.root = root
+        self.cache = cache
+        self._path = os.path.join(cache, CATALOGUE_NAME)
+        self.lock = RLock()
+        """Acquired while the catalogue or the engine is used, because threads share both."""
+        self.silent: tuple[str, ...] = ()
+        """The folders that the last scan left out because they are not trusted themselves."""
+        self.search_elsewhere: Callable[[Engine], Reader] | None = None
+        """In a resident process, wraps the local engine so that a cluster is searched first."""
+        self.elsewhere_trouble: Callable[[], str] = str
+        """Returns why the cluster does not answer, or "" if it does or is not in use."""
+        self._catalogue: Catalogue | None = None
+        self._engine: Engine | None = None
+        self._state: State | None = None
+        self.current = False
+        """Whether this version of the code can use the index that ``_state`` describes."""
+        self._settings: Settings | None = None
+        """The settings in ``_state``."""
+        self._seen = -1
+        """The version of the catalogue from which ``_state`` was read."""
+        self._max_files: int | None = None
+        """The maximum number of files that a rebuild may read, or None outside of a hook."""
+        self._is_whole_verified = False
+        """Whether this process has verified the whole engine."""
+        self._file: tuple[int, int] | None = None
+        """The identity of the file of the open catalogue."""
+        self._catalogue_verified = False
+        self._reading = False
+        """While it is set, ``state`` does not look for a newer commit."""
+        self._cards: dict[int, Card] = {}
+        self._matcher: Matcher | None = None
+        self._backgrounds: dict[int, float] = {}
+        self._thresholds: str | None = None
+        self._successors: dict[int, int] | None = None
+        self._repeated_names: frozenset[str] | None = None
+        self._edited: dict[int, CatalogueEntry] = {}
+        """Maps the number of a file that was edited after the commit to its content."""
+        self._edited_reader: Reader | None = None
+        """The engine with these edits."""
+
+    @property
+    def settings(self) -> Settings:
+        """The current settings of ``lessons.toml``. Raises ConfigError if it cannot be read."""
+        if self._reading and self._settings is not None:
+            return self._settings
+        state = self.state
+        if state is None or not self._knows_settings(state):
+            return read_settings(self.root)[0]
+        return self.settings_of(state)
+
+    def settings_of(self, state: State) -> Settings:
+        """Return the settings at a commit. Those of the latest commit are built only once."""
+        if state is not self._state:
+            return settings_from_dict(state.settings)
+        if self._settings is None:
+            self._settings = settings_from_dict(state.settings)
+        return self._settings
+
+    def _knows_settings(self, state: State) -> bool:
+        return state.manifest.startswith(settings_signature(self.root))
+
+    def find_fault(self) -> str:
+        """Return the path, line and fault of a settings file, or "" if the file is usable."""
+        state = self.state
+        if state is not None and self._knows_settings(state):
+            return ""
+        try:
+            read_settings(self.root)  # raises ConfigError
+            read_ignored(self.root)  # raises ConfigError
+        except ConfigError as error:
+            return os.path.join(self.root, str(error))
+        return ""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The open catalogue."""
+        if self._catalogue is None:
+            self._catalogue = Catalogue.open(self._path)
+            self._file = identify_file(self._path)
+            self._catalogue_verified = False
+        return self._catalogue
+
+    @property
+    def state(self) -> State | None:
+        """The state at the last commit of any process or, within ``read``, at the call of ``read``.
+
+        The state is None if nothing is indexed or if the catalogue is damaged.
+        """
+        if self._reading:
+            return self._state
+        with self.lock:
+            if self._is_replaced():
+                self._close_cache()
+            try:
+                catalogue = self._catalogue or self.catalogue
+                version = catalogue.version()
+                if self._state is None or version != self._seen:
+                    if catalogue.size() <= _SMALL_BYTES:
+                        self.verify_catalogue()
+                    self._seen = version
+                    self._accept(catalogue.state())
+            except (sqlite3.DatabaseError, IndexBroken) as error:
+                self._discard_after(error)
+        return self._state
+
+    def verify_catalogue(self) -> None:
+        """Raise IndexBroken if the catalogue is damaged. Each process checks it only once."""
+        if not self._catalogue_verified:
+            self.catalogue.verify()
+            self._catalogue_verified = True
+
+    @property
+    def engine(self) -> Engine | None:
+        """The engine at the last commit, or None if nothing is indexed."""
+        state = self.state
+        if self._engine is None and state is not None:
+            directory = self.engine_directory(state)
+            engine = open_engine(
+                local_engine(state.settings["index"]["engine"]), directory, create=False
+            )
+            if not self._is_whole_verified:
+                whole = self._max_files is None or measure_folder(directory) <= _SMALL_BYTES
+                engine.verify(state.engine, whole=whole)
+                self._is_whole_verified = whole
+            self._engine = engine
+        return self._engine
+
+    @property
+    def reader(self) -> Reader | None:
+        """The source for searches: the engine with the edits from ``show``, or a cluster."""
+        engine = self.engine
+        if engine is None:
+            return None
+        if not self._edited:
+            return self.search_elsewhere(engine) if self.search_elsewhere else engine
+        if self._edited_reader is None:
+            terms = {number: entry.terms for number, entry in self._edited.items()}
+            self._edited_reader = engine.with_edits(terms)
+        return self._edited_reader
+
+    def show(self, entries: Iterable[CatalogueEntry]) -> None:
+        """Let ``read`` use these contents instead of the committed ones until the next commit.
+
+        They replace the contents of an earlier call. Files that are not in the commit are ignored.
+        """
+        edited: dict[int, CatalogueEntry] = {}
+        copies = self.catalogue.copies()
+        for entry in entries:
+            if entry.path in copies:
+                continue
+            number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
+            same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)
+            if number and same_kind and digest != entry.digest:
+                edited[number] = entry
+        # Entries are compared by identity, which is cheap: an unchanged file keeps its entry.
+        before = {number: id(entry) for number, entry in self._edited.items()}
+        if {number: id(entry) for number, entry in edited.items()} != before:
+            self._edited, self._matcher, self._edited_reader = edited, None, None
+
+    def engine_directory(self, state: State) -> str:
+        """Return the folder of the engine of this state's generation."""
+        return os.path.join(self.cache, f"{GENERATION}{state.generation}")
+
+    def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
+        """Return a mapping from numbers to cards at the last commit, including edits.
+
+        Call it within ``read``.
+        """
+        cards = _look_up(self._cards, self.catalogue.cards, numbers)
+        for number, entry in self._edited.items():
+            if number in cards and entry.card is not None:
+                cards[number] = entry.card
+        return cards
+
+    def successors(self) -> dict[int, int]:
+        """Return the cached result of ``Catalogue.successors``. Call it within ``read``."""
+        if self._state is None or not self._state.successions:
+            return {}
+        if self._successors is None:
+            self._successors = self.catalogue.successors()
+        return self._successors
+
+    def repeated_names(self) -> frozenset[str]:
+        """Return the cached result of ``Catalogue.repeated_names``. Call it within ``read``."""
+        if self._repeated_names is None:
+            self._repeated_names = self.catalogue.repeated_names()
+        return self._repeated_names
+
+    def find_successor(self, number: int) -> Card | None:
+        """Return the active card that replaces another card, or None if there is none."""
+        successors = self.successors()
+        seen = {number}
+        current = number
+        while (following := successors.get(current)) is not None and following not in seen:
+            seen.add(following)
+            current = following
+        if current == number:
+            return None
+        card = self.cards([current]).get(current)
+        return card if card is not None and card.is_injectable else None
+
+    def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
+        """Return the result of ``Catalogue.guarding``, including edits. Call it within ``read``."""
+        guarding = self.catalogue.guarding(paths)
+        for number, entry in self._edited.items():
+            guarding.pop(number, None)
+            guarded = tuple(path for path in paths if match_globs(entry.globs, path))
+            if guarded:
+                guarding[number] = guarded
+        return guarding
+
+    def matcher(self) -> Matcher:
+        """Return the patterns of the last commit, compiled once. Call it within ``read``.
+
+        The card of each rule is the number of its file as a text.
+        """
+        if self._matcher is None:
+            patterns = load(MATCH_PATTERNS)
+            rules = [
+                patterns.Rule(card=str(number), pattern=detector.pattern, globs=detector.globs)
+                for number, detector in self._list_detectors()
+            ]
+            self._matcher = patterns.Matcher(rules)
+        return self._matcher
+
+    def _list_detectors(self) -> Iterator[tuple[int, Detector]]:
+        """Yield the detectors of all files with their numbers, with those of edited files last."""
+        for number, detector in self.catalogue.detectors(most=MAX_DETECTORS):
+            if number not in self._edited:
+                yield number, detector
+        for number, entry in self._edited.items():
+            for detector in entry.detectors:
+                yield number, detector
+
+    def backgrounds(self, numbers: Collection[int]) -> dict[int, float]:
+        """Return a mapping from numbers to the backgrounds of their cards, including edits.
+
+        Call it within ``read``.
+        """
+        backgrounds = _look_up(self._backgrounds, self.catalogue.backgrounds, numbers)
+        for number, entry in self._edited.items():
+            if number in numbers and entry.background is not None:
+                backgrounds[number] = entry.background
+        return backgrounds
+
+    @property
+    def thresholds(self) -> str:
+        """The thresholds that were fitted to this brain, in the form of `format_thresholds`.
+
+        The value is "" if they were not fitted yet.
+        """
+        if self._thresholds is None:
+            self._thresholds = self.catalogue.read_thresholds()
+        return self._thresholds
+
+    def store_thresholds(self, thresholds: str) -> None:
+        """Store the thresholds of this brain, only in memory if they cannot be written to disk."""
+        with self.lock:
+            with contextlib.suppress(sqlite3.Error):
+                self.catalogue.write_thresholds(thresholds)
+            self._thresholds = thresholds
+
+    def read_body(self, path: str) -> str:
+        """Return the text of a file after its header, or "" if the file no longer exists."""
+        settings = self.settings
+        limit = settings.index.max_file_bytes
+        read_document = load(READ_CARDS).read_document
+        try:
+            _data, document = read_document(self.root, path, settings.folders, limit)
+        except StorageError:
+            return ""
+        body: str = document.body
+        return body
+
+    def read_sources(self, path: str) -> frozenset[str]:
+        """Return the names of the files from which a card was imported, or none if it is gone."""
+        try:
+            read_bytes = load(CARD_FILES).read_bytes
+            data = read_bytes(self.root, path, limit=self.settings.index.max_file_bytes)
+        except StorageError:
+            return frozenset()
+        sources: frozenset[str] = load(READ_ORIGINS).read_sources(data.decode(errors="replace"))
+        return sources
+
+    def _discard_after(self, error: Exception) -> None:
+        """Discard a damaged cache, unless another process has just created a new one."""
+        if self._is_replaced():
+            self._close_cache()
+            return
+        if is_disk_trouble(error):
+            raise sqlite_error(error, self.cache, "free space or wait a moment") from None
+        damaged, current = self._state, None
+        with contextlib.suppress(sqlite3.Error):
+            current = self.catalogue.state()
+        self._close_cache()
+        if damaged is None or current is None or current.generation == damaged.generation:
+            Catalogue.remove(self._path)  # the next refresh builds catalogue and engine
+
+    def _is_replaced(self) -> bool:
+        """Return whether another process has replaced the catalogue because it was damaged."""
+        return self._catalogue is not None and identify_file(self._path) != self._file
+
+    def accept(self, state: State) -> None:
+        """Use the state that this process has just committed."""
+        self._accept(state)
+        self._seen = self.catalogue.version()
+
+    def _close_cache(self) -> None:
+        """Close the catalogue and the engine, but not the journal, which is still in use."""
+        self._accept(None)
+        self._is_whole_verified = False
+        if self._catalogue is not None:
+            self._catalogue.close()
+        self._catalogue = None
+
+    def _accept(self, state: State | None) -> None:
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = None
+        self._cards = {}
+        self._matcher = None
+        self._backgrounds = {}
+        self._thresholds = None
+        self._successors = None
+        self._repeated_names = None
+        self._edited = {}
+        self._edited_reader = None
+        self._state = state
+        self._settings = None
+        self.current = bool(state and state.versions == versions(state.settings["index"]["engine"]))
 
 
-_NAMES_A_KIND = re.compile(rb"^type:\s*[\"']?(?:lesson|playbook|qa-finding)\b", re.MULTILINE)
+def _look_up(
+    cache: dict[int, T], fetch: Callable[[list[int]], Mapping[int, T]], numbers: Iterable[int]
+) -> dict[int, T]:
+    """Return a mapping from numbers to values. Fetch missing values and add them to the cache."""
+    wanted = list(numbers)
+    missing = [number for number in wanted if number not in cache]
+    if missing:
+        cache |= fetch(missing)
+    return {number: cache[number] for number in wanted if number in cache}
 
 
-def is_left_out(path: str, data: bytes, document: Document, settings: Settings) -> bool:
-    """Return whether a file is not a card, in a brain that reads only cards (`notes = false`).
+def versions(engine: str) -> str:
+    """Return one text with every version on which an index depends.
 
-    A file that cannot be parsed counts as a card if its folder or its header says so.
+    ``engine`` is the name of the engine in the settings.
     """
-    if settings.notes:
-        return False
-    if document.card is not None:
-        return document.card.kind == NOTE
-    return kind_of(path, settings.folders) == NOTE and not _NAMES_A_KIND.search(data)
-
-
-def check_globs(document: Document) -> list[Finding]:
-    """Return a finding if the ``paths`` of a card are invalid. The card stays in use."""
-    card = document.card
-    try:
-        compile_globs(card.paths if card else ())  # raises InputError for an invalid glob
-    except InputError as error:
-        message, _, fix = str(error).partition("; ")
-        line = find_line_of("paths", document.key_lines)
-        path = card.id if card else ""
-        return [Finding(path=path, line=line, rule="bad-glob", message=message, fix=fix)]
-    return []
-
-
-def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
-    try:
-        data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
-    except StorageError as error:
-        return CatalogueEntry(path=path, findings=(report_unreadable(path, error),))
-    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    if is_left_out(path, data, document, settings):
-        return CatalogueEntry(path=path, digest=digest, left_out=True)
-    card = document.card
-    bad = check_globs(document)
-    findings = (*document.findings, *bad)
-    if card is None:
-        return CatalogueEntry(path=path, digest=digest, findings=findings)
-    terms = read_terms({name: analyze_joined(text) for name, text in document.fields.items()})
-    patterns = card.detect if card.status == "active" else ()
-    return CatalogueEntry(
-        path=path,
-        digest=digest,
-        card=card,
-        terms=terms,
-        findings=findings,
-        title_key="" if card.kind == NOTE else normal_title(card.title),
-        globs=() if bad else compile_globs(card.paths),
-        claims=format_claims(document),
-        detectors=tuple(
-            Detector(pattern=pattern, globs=compile_globs(pattern.files), size=measure(pattern))
-            for pattern in patterns
-        ),
-    )
-
-
-def report_unreadable(path: str, error: StorageError) -> Finding:
-    """Return the finding for a file that cannot be read."""
-    fix = "grant yourself read access, or remove the file"
-    message = str(error)
-    return Finding(path=path, line=0, rule="unreadable", message=message, fix=fix, level="error")
-
-
-BATCH = 2_000
-"""The files of the first commit, which lets searches answer while the others are read."""
-_FURTHER = 10_000
-"""The files of each further commit. A killed run repeats them. Smaller commits would fragment the
-index."""
-_JOB = 125
-"""The files that a worker gets at once. Progress is reported after each job."""
-_PATIENCE = 10.0
-WORTH_A_WORKER = 400
-"""The number of changed files from which further processes (0.3 s each to start) pay."""
-
-
-Entries = list[tuple[int, CatalogueEntry]]
-"""The numbers of files, with the entries that were read from them."""
-
-
-def write_index(index: SearchIndex, look: Look | None, **options: Unpack[Refreshing]) -> Refresh:
-    """Read the changed files and commit them. See `open_index.refresh`."""
-    lock = os.path.join(index.cache, "writer.lock")
-    progress, rebuild = options.get("progress"), options.get("rebuild", False)
-    patience = options.get("patience", _PATIENCE)
-    waiting = options.get("waiting", lambda _reason: None)
-    with hold_writer(lock, patience=patience, waiting=waiting) as refused:
-        if refused and (rebuild or progress is not None):
-            raise IndexBusy(refused)
-        if refused:
-            return Refresh(files=0, stale=refused, fault="" if refused == BUSY else refused)
-        report = progress or (lambda _done, _all: None)
-        run = _Run(
-            index=index,
-            limit=options.get("limit"),
-            workers=options.get("workers", 1),
-            progress=report,
-        )
-        return run.run(look, rebuild=rebuild)
-
-
-def compact(index: SearchIndex) -> bool:
-    """Remove deleted documents from the index if it pays. Return whether this was done.
-
-    It takes 0.2 ms per card, so a refresh with a limit does not do it. It is skipped while another
-    process writes.
-    """
-    with hold_writer(os.path.join(index.cache, "writer.lock"), patience=0.0) as refused:
-        state = index.state
-        if refused or state is None or not index.current:
-            return False
-        run = _Run(index=index, limit=None, workers=1, progress=lambda _done, _all: None)
-        return run.compact(state)
+    local = local_engine(engine)
+    return f"{__version__} {FORMAT} {ANALYZER_VERSION} {local} {engine_format(local)}"
 
 
 @frozen
-class _Run:
-    """A run of the writer. The caller holds the writer lock."""
+class Refresh:
+    """The result of a refresh."""
 
-    index: SearchIndex
+    files: int
+    """The number of files in the index afterwards."""
+    changed: int = 0
+    removed: int = 0
+    seconds: float = 0.0
+    stale: str = ""
+    """Why files were left for the next run, or "" if none were."""
+    left: int = 0
+    """The number of files left because of the limit."""
+    fault: str = ""
+    """Why the index cannot be written to disk, or "" if it can be written."""
+    is_partial: bool = False
+    """Whether edited cards were not read because only the names were needed."""
+
+
+class Refreshing(TypedDict, total=False):
+    """The options of `refresh`."""
+
     limit: int | None
+    patience: float
     workers: int
-    progress: Callable[[int, int], None]
-
-    def run(self, look: Look | None, *, rebuild: bool) -> Refresh:
-        """Scan, read and commit. If a batch fails, the earlier batches stay committed.
-
-        The scan is skipped if ``look`` is valid for the current state and settings.
-        """
-        head = settings_signature(self.index.root)
-        settings, _origins = read_settings(self.index.root)
-        ignored = read_ignored(self.index.root)
-        state = self.index.state
-        if state is not None:
-            self.index.verify_catalogue()  # never build on a damaged catalogue
-        old = settings_from_dict(state.settings) if state else settings
-        same_rules = (old.index, old.folders, old.notes) == (
-            settings.index,
-            settings.folders,
-            settings.notes,
-        )
-        if rebuild or state is None or not (same_rules and self.index.current):
-            state = self._new_generation(state, settings)
-        if look is not None and not look.is_valid_for(state, head):
-            look = None
-        state = replace(state, settings=as_data(settings), ignored=ignored)
-
-        if look is not None:
-            started, scan = look.started, look.scan
-        else:
-            started = time.time_ns()
-            scan = scan_brain(self.index.root, settings, ignored, last=state)
-        self.index.silent = scan.silent
-        if not scan.manifest.startswith(head):
-            started = 0  # the settings changed during the scan: no file counts as read for good
-        result = self._apply(state, scan, settings, started)
-        committed = self.index.state
-        if committed is not None:
-            update_gate_file(self.index.root, self.index.catalogue, committed)
-        return result
-
-    def _new_generation(self, old: State | None, settings: Settings) -> State:
-        # The number must be new, because other processes may still read the folder of an old
-        # number.
-        generation = max(old.generation + 1 if old else 0, time.time_ns())
-        fresh = State(
-            versions=versions(settings.index.engine),
-            generation=generation,
-            manifest="",
-            settings=as_data(settings),
-            unread=1,
-        )
-        directory = self.index.engine_directory(fresh)
-        with contextlib.ExitStack() as on_failure:
-            on_failure.callback(remove_any, directory)
-            os.makedirs(directory)
-            with contextlib.closing(self._engine(fresh, create=True)) as engine:
-                fresh = replace(fresh, engine=engine.stamp())
-            fresh = self.index.catalogue.commit(fresh, afresh=True)
-            on_failure.pop_all()
-        self.index.accept(fresh)
-        for name in list_folder(self.index.cache):
-            folder = os.path.join(self.index.cache, name)
-            if name.startswith(GENERATION) and folder != directory:
-                # On Windows, a reader may have the files open. The next generation tries again.
-                with contextlib.suppress(OSError):
-                    remove_any(folder)
-        return fresh
-
-    def _apply(self, state: State, scan: Scan, settings: Settings, started: int) -> Refresh:
-        """Read and commit the differences between the catalogue and a scan."""
-        catalogue = self.index.catalogue
-        before = state.manifest, state.silent, state.beyond
-        state = replace(state, silent=scan.silent, beyond=scan.beyond)
-        signatures = parse_manifest(state.manifest) if state.manifest else {}
-        numbers = catalogue.numbers()
-        gone = [number for path, (number, _digest) in numbers.items() if path not in scan.files]
-        todo = [path for path, sig in scan.files.items() if signatures.get(path) != sig]
-        done = {path: sig for path, sig in signatures.items() if path in scan.files}
-        left, stale = 0, ""
-        if self.limit is not None and len(todo) > self.limit:
-
-            def was_just_read(path: str) -> bool:
-                return signatures.get(path, "").endswith("!")  # see `mark_racy`
-
-            todo.sort(key=was_just_read)
-            new = sum(not was_just_read(path) for path in todo)
-            # If an index exists, reading only a part of the files would only delay the answer.
-            most = 0 if signatures and new > self.limit else self.limit
-            left = max(new - most, 0)
-            if left:
-                stale = f"{left} changed files are not indexed yet; run `lessons index`"
-            if not most:
-                return Refresh(files=len(signatures), stale=stale, left=left)
-            todo = todo[:most]
-        removed_paths = [path for path in numbers if path not in scan.files]
-        changed = {*todo, *removed_paths}
-        freed = find_freed_copies(catalogue, changed) if changed else []
-        freed = [path for path in freed if path in scan.files]
-        todo += [path for path in freed if path not in changed]
-        if todo or gone or before != (scan.manifest, scan.silent, scan.beyond):
-            reading = _Reading(
-                scan,
-                todo,
-                self._digest(todo, settings),
-                numbers=numbers,
-                freed=freed,
-                done=done,
-                started=started,
-                progress=self.progress,
-                beyond_limit=left,
-            )
-            self._commit_all(state, reading, gone)
-        return Refresh(
-            files=len(scan.files), changed=len(todo), removed=len(gone), stale=stale, left=left
-        )
-
-    def _digest(self, todo: list[str], settings: Settings) -> Iterator[list[CatalogueEntry]]:
-        """Yield the entries of the files in order. One or several processes read them."""
-        parts = [todo[start : start + _JOB] for start in range(0, len(todo), _JOB)]
-        jobs = [(self.index.root, part, settings) for part in parts]
-        workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
-        return map_batches(digest_files, jobs, workers=workers)
-
-    def _commit_all(self, state: State, reading: _Reading, gone: list[int]) -> None:
-        """Commit all changed files in batches. The first batch also removes the deleted files."""
-        state = self._commit(state, reading, BATCH, gone)
-        while reading.left:
-            state = self._commit(state, reading, _FURTHER, [])
-        if self.limit is None:
-            self.compact(state)
-
-    def compact(self, state: State) -> bool:
-        """Remove deleted documents from the index if it pays. Return whether this was done."""
-        with contextlib.closing(self._engine(state)) as engine:
-            if not engine.needs_compaction():
-                return False
-            engine.compact()
-            state = self.index.catalogue.commit(replace(state, engine=engine.stamp()))
-        self.index.accept(state)
-        return True
-
-    def _commit(self, state: State, reading: _Reading, most: int, gone: list[int]) -> State:
-        """Commit a batch: first to the engine, then to the catalogue.
-
-        The engine writes while further files are read.
-        """
-        entries: Entries = []
-        stream = reading.take(most)
-
-        def add(first: tuple[int, CatalogueEntry]) -> Iterator[tuple[int, Mapping[str, str]]]:
-            for number, entry in chain([first], stream):
-                # The catalogue does not store the terms, which need much memory.
-                entries.append((number, replace(entry, terms={})))
-                if entry.card is not None:
-                    yield number, entry.terms
-
-        first = next(stream, None)
-        if first is not None or gone:
-            with contextlib.closing(self._engine(state)) as engine:
-                engine.update(add(first) if first else (), gone)
-                state = replace(state, engine=engine.stamp())
-        in_use = [(number, entry) for number, entry in entries if not entry.left_out]
-        copies = self._find_copies(in_use, reading, gone)
-        replaced = [*reading.find_replaced(entries), *copies]
-        if replaced:
-            with contextlib.closing(self._engine(state)) as engine:
-                engine.update((), replaced)
-                state = replace(state, engine=engine.stamp())
-        entries = [(number, copies.get(number, entry)) for number, entry in in_use]
-        stored = {number for number, _entry in entries}
-        entries += [(number, copy) for number, copy in copies.items() if number not in stored]
-        stored.update(copies)
-        unread = reading.left + reading.beyond_limit if state.unread else 0
-        state = replace(state, manifest=reading.format_manifest(), unread=unread)
-        removed = [number for number in (*gone, *replaced) if number not in stored]
-        state = self.index.catalogue.commit(state, entries=entries, removed=removed)
-        self.index.accept(state)
-        return state
-
-    def _find_copies(
-        self, entries: Entries, reading: _Reading, gone: Collection[int]
-    ) -> dict[int, CatalogueEntry]:
-        """Return a mapping from numbers to files that are copies once the entries are stored."""
-        catalogue = self.index.catalogue
-        absent = {*reading.unread, *reading.find_paths(gone)}
-        copies = find_new_copies(catalogue, [entry for _number, entry in entries], absent)
-        if not copies:
-            return {}
-        numbers = {path: number for path, (number, _digest) in catalogue.numbers().items()}
-        numbers |= {entry.path: number for number, entry in entries}
-        return {numbers[copy.path]: copy for copy in copies}
-
-    def _engine(self, state: State, *, create: bool = False) -> Engine:
-        name = local_engine(state.settings["index"]["engine"])
-        return open_engine(name, self.index.engine_directory(state), create=create)
+    progress: Callable[[int, int], None] | None
+    rebuild: bool
+    first: int | None
+    waiting: Callable[[str], None]
+    only_names: bool
 
 
-class _Reading:
-    """The changed files, which are numbered as they are read."""
+@frozen
+class Look:
+    """A scan of the files with the settings of the last commit."""
 
-    def __init__(
-        self,
-        scan: Scan,
-        todo: Collection[str],
-        batches: Iterator[list[CatalogueEntry]],
-        *,
-        numbers: Mapping[str, tuple[int, str]],
-        freed: Collection[str],
-        done: dict[str, str],
-        started: int,
-        progress: Callable[[int, int], None],
-        beyond_limit: int,
-    ) -> None:
-        self.left = len(todo)
-        """The number of files that still have to be read."""
-        self.beyond_limit = beyond_limit
-        """The number of further files that this run does not read."""
-        self.unread = set(todo)
-        """The paths of the files that still have to be read."""
-        self._scan = scan
-        self._batches = batches
-        self._numbers = numbers
-        """The number and the digest of each file at the last commit."""
-        self._taken = {abs(number) for number, _digest in numbers.values()}
-        self._freed = frozenset(freed)
-        """Copies whose originals changed, which the index has to include as separate cards."""
-        self._done = done
-        """Maps paths to signatures, for files that are committed or belong to this batch."""
-        self._started = started
-        self._progress = progress
+    state: State
+    """The state at that commit."""
+    scan: Scan
+    started: int
+    """The time at which the scan began, in nanoseconds. Later changes may be missing."""
 
-    def take(self, most: int) -> Iterator[tuple[int, CatalogueEntry]]:
-        """Read about ``most`` more files. Yield the number and the entry of each changed file."""
-        left = max(self.left - most, 0)
-        while self.left > left:
-            batch = next(self._batches)
-            for entry in batch:
-                signature = self._scan.files[entry.path]
-                self._done[entry.path] = mark_racy(signature, started_ns=self._started)
-                self.unread.discard(entry.path)
-                number, digest = self._numbers.get(entry.path, (0, ""))
-                if digest == entry.digest and entry.path not in self._freed:
-                    continue
-                if number == 0 or (number < 0) != is_note(entry):
-                    self._taken.discard(abs(number))
-                    number = choose_number(entry.path, self._taken)
-                    self._taken.add(number)
-                    number = -number if is_note(entry) else number
-                yield number, entry
-            self.left -= len(batch)
-            self._progress(len(self._done), len(self._scan.files))
+    def is_unchanged(self) -> bool:
+        """Return whether the files are the same as at the commit."""
+        scan, state = self.scan, self.state
+        scanned = scan.manifest, scan.silent, scan.beyond
+        return scanned == (state.manifest, state.silent, state.beyond)
 
-    def find_paths(self, numbers: Collection[int]) -> list[str]:
-        """Return the paths that the files with these numbers had at the last commit."""
-        return [path for path, (number, _digest) in self._numbers.items() if number in numbers]
-
-    def find_replaced(self, entries: Entries) -> list[int]:
-        """Return the old numbers of these files, which the engine must remove.
-
-        A file gets another number if a card becomes a note, or a note becomes a card.
-        """
-        replaced = []
-        for number, entry in entries:
-            before = self._numbers.get(entry.path, (0, ""))[0]
-            if before and (before != number or entry.card is None):
-                replaced.append(before)
-        return replaced
-
-    def format_manifest(self) -> str:
-        """Return the manifest for the commit of this batch."""
-        return format_manifest(self._done, like=self._scan.manifest)
+    def is_valid_for(self, state: State, head: str) -> bool:
+        """Return whether the scan used this commit and the settings with this signature."""
+        is_same = self.state is state
+        return is_same and self.scan.manifest.startswith(head) and state.manifest.startswith(head)
 
 
-def choose_number(path: str, taken: Collection[int]) -> int:
-    """Return the number of a file: a digest of its path, which is the same in every index.
+def look_at_files(index: SearchIndex, state: State) -> Look:
+    """Scan the files to find out whether any of them has changed since ``state``."""
+    settings = index.settings_of(state)
+    started = time.time_ns()
+    scan = scan_brain(index.root, settings, state.ignored, last=state)
+    index.silent = scan.silent
+    return Look(state=state, scan=scan, started=started)
 
-    It decides the order of equal scores. If another file has the number, the next free number is
-    used. This happens once in 10,000,000 brains of 10,000 files.
+
+def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
+    """Update the index with the changes of the files.
+
+    ``limit`` is the maximum number of files to read (``first`` instead, if no usable index exists),
+    and ``patience`` is the maximum number of seconds to wait for another writer. If either bound
+    applies, ``stale`` of the result contains the reason. ``waiting`` is called with a text when the
+    wait begins, and ``progress`` with the number of files done and the number to do. With
+    ``only_names``, edited cards are not read if each card can be found by its name without that.
     """
-    number = int.from_bytes(hashlib.blake2b(os.fsencode(path), digest_size=6).digest(), "big") or 1
-    while number in taken:
-        number += 1
-    return number
-
-
-def is_note(entry: CatalogueEntry) -> bool:
-    """Return whether a file is a note. Notes have negative numbers, so that a search skips them."""
-    return entry.card is not None and entry.card.kind == "note"
+    began = time.monotonic()
+    state = index.state
+    look: Look | None = None
+    if state is None or not index.current:
+        first = options.get("first")
+        if first is not None:
+            options["limit"] = first
+    elif not options.get("rebuild"):
+        look = look_at_files(index, state)
+        if look.is_unchanged():
+            if state.gates and not is_gate_file_current(index.root, state):
+                load(GATE_FILE).update_gate_file(index.root, index.catalogue, state)
+            return Refresh(files=len(look.scan.files))
+        if options.get("only_names") and load(EDITED_CARDS).are_names_known(index, look):
+            return Refresh(files=len(look.scan.files), is_partial=True)
+    result: Refresh = load(READ_CARDS).write_index(index, look, **options)
+    return replace(result, seconds=time.monotonic() - began)

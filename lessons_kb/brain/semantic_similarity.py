@@ -11,8 +11,8 @@ from itertools import chain
 
 import numpy as np
 
-from lessons_kb.brain.open_index import SearchIndex
-from lessons_kb.brain.search_index import read_document
+from lessons_kb.brain.search_index import SearchIndex
+from lessons_kb.brain.write_index import read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Card, Hit

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import FIRST_FILES, REFRESHED_FILES, Brain
 from lessons_kb.brain.changes import Changes
-from lessons_kb.brain.open_index import Refresh
+from lessons_kb.brain.search_index import Refresh
 from lessons_kb.errors import LessonsError
 from lessons_kb.on_demand import PROGRAMS, load
 from lessons_kb.store.database import is_network

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.search_index import read_document
+from lessons_kb.brain.write_index import read_document
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.links import normal_title, slug
@@ -88,7 +88,7 @@ class Cards(CardEdits):
         on_duplicate: str = "fail",
         **parts: Unpack[NewCard],
     ) -> Card:
-        """Write a new card. See ``Brain.create``.
+        """Write a new card. See ``Library.create``.
 
         A ``whole`` card is written without the guidance of the template and has to pass the quality
         bar. Otherwise Incomplete is raised, with the missing parts.

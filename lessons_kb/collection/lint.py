@@ -9,7 +9,7 @@ from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.copied_cards import report_copy
-from lessons_kb.brain.search_index import (
+from lessons_kb.brain.write_index import (
     check_globs,
     is_left_out,
     read_document,

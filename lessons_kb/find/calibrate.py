@@ -9,7 +9,7 @@ from math import log2
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.open_index import versions
+from lessons_kb.brain.search_index import versions
 from lessons_kb.find.retrieve import find
 from lessons_kb.model import Query
 from lessons_kb.relevance.background_prompts import read_developer_prompts

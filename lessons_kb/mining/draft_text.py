@@ -73,7 +73,6 @@ _MAX_KEPT_DIFF = 1_500
 """The length limit, in characters, of a diff in a card."""
 _MAX_BODY = 2_500
 _MAX_TESTS = 1_500
-"""Derives a pattern of the mistake from the unified diff of its fix."""
 _PROPOSAL = """\
 <!-- The mistake looks like this. If that is right, move it to the header: the lesson then arrives
      before it is made again (`lessons detect` shows where it is now)."""

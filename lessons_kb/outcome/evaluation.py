@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.open_index import Refresh
-from lessons_kb.brain.search_index import BATCH, digest_files
+from lessons_kb.brain.search_index import Refresh
+from lessons_kb.brain.write_index import BATCH, digest_files
 from lessons_kb.collection.cards import Cards
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError

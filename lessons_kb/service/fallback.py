@@ -17,8 +17,8 @@ import time
 from lessons_kb.hook_client import (
     DEADLINE_SECONDS,
     DEADLINE_VARIABLE,
-    HEARD,
-    LATE,
+    ENDED_HEARD,
+    ENDED_LATE,
     MAX_EVENT_BYTES,
     PACKED,
     SILENT,
@@ -103,8 +103,8 @@ class _Client:
     def say(self, output: str, line: str) -> str:
         """Send an answer to the client over descriptor 1, which is a socket.
 
-        Return "" if the client passed it on (HEARD). Otherwise return the client's sign for how it
-        had ended the event without it, such as LATE or REFUSED.
+        Return "" if the client passed it on (ENDED_HEARD). Otherwise return the client's sign for
+        how it had ended the event without it, such as ENDED_LATE or ENDED_REFUSED.
         """
         self.has_said = True
         texts = [f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line)]
@@ -115,10 +115,10 @@ class _Client:
         except OSError:
             pass  # the client has left; its sign may have arrived before
         try:
-            how = os.read(1, 1) or LATE
+            how = os.read(1, 1) or ENDED_LATE
         except OSError:
-            how = LATE
-        return "" if how == HEARD else how.decode()
+            how = ENDED_LATE
+        return "" if how == ENDED_HEARD else how.decode()
 
     def end(self, agent: str, deadline: float) -> None:
         """Wait until the answer is no longer useful, then end the process."""

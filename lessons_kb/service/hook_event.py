@@ -28,8 +28,8 @@ from lessons_kb.hook_client import (
     AGAIN_VARIABLE,
     DEADLINE_SECONDS,
     DEADLINE_VARIABLE,
+    ENDED_REFUSED,
     LONGER_SECONDS,
-    REFUSED,
     STRICT_VARIABLE,
     TOKEN_VARIABLE,
     UNASKED_LINE,
@@ -154,7 +154,7 @@ def _decide_from_gate_file(
     claimed = hook_gates.claim_answer(decision, token)
     if claimed is None:
         return NOTHING
-    if claimed[0] == REFUSED:
+    if claimed[0] == ENDED_REFUSED:
         return Answer(refusal=decision.reason)
     return Answer(lines=(decision.reason,))
 

@@ -6,11 +6,11 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 
-from lessons_kb.brain.brain import Brain as Layer
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
 from lessons_kb.find.calibrate import calibrate_brain
-from lessons_kb.library import Brain
+from lessons_kb.library import Library
 from lessons_kb.store.files import identify_file
 from lessons_kb.store.identity import identify
 from lessons_kb.store.locations import real_path
@@ -35,7 +35,7 @@ class OpenBrains:
         self.directory = os.path.abspath(directory)
         self._roots = tuple(roots)
         self._watched = watched
-        self._open: dict[tuple[str, tuple[str, ...]], tuple[object, Brain]] = {}
+        self._open: dict[tuple[str, tuple[str, ...]], tuple[object, Library]] = {}
         self._lock = threading.Lock()
 
     def find(
@@ -44,7 +44,7 @@ class OpenBrains:
         environment: Mapping[str, str] = os.environ,
         *,
         found: Discovery | None = None,
-    ) -> Brain:
+    ) -> Library:
         """Return the open brain of a directory. ``found`` is the result of ``look``, if it is
         available.
 
@@ -63,7 +63,7 @@ class OpenBrains:
         if brains is not None and stamp == (identities, _caches(brains)):
             return brains
         # Without the lock, so that a slow brain does not block the others.
-        opened = Brain.open(*roots, directory=where)
+        opened = Library.open(*roots, directory=where)
         if not is_settings_moved(where):
             for brain in opened.members:
                 ClusterSearch(brain).begin()
@@ -110,12 +110,12 @@ class OpenBrains:
 class _Preparation:
     """Prepares searches by meaning in the threads that watch files, while others answer."""
 
-    def __init__(self, opened: Brain) -> None:
+    def __init__(self, opened: Library) -> None:
         self._opened = opened
         self._prepared: dict[str, str] = {}
         """Mapping from the root of a brain to the manifest of the files that are prepared."""
 
-    def __call__(self, writer: Layer) -> None:
+    def __call__(self, writer: Brain) -> None:
         """Encode some files. If none are left, find the thresholds and let searches use the model.
 
         ``writer`` is the brain of the thread that watches the files.
@@ -136,11 +136,11 @@ class _Preparation:
                 brain.read(_load_vectors)
 
 
-def _load_vectors(brain: Layer) -> None:
+def _load_vectors(brain: Brain) -> None:
     if brain.meaning is not None:
         brain.meaning.is_complete()  # loads the vectors
 
 
-def _caches(brains: Brain) -> list[tuple[int, int] | None]:
+def _caches(brains: Library) -> list[tuple[int, int] | None]:
     """Return the identity of each brain's cache folder, which changes if it is replaced."""
     return [identify_file(brain.cache) for brain in brains.members]

@@ -48,7 +48,7 @@ from lessons_kb.find.detection import (
     place_creation,
 )
 from lessons_kb.find.retrieve import find_usable
-from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED, name_act
+from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED_TEXT, name_act
 from lessons_kb.ledger.given import Known, find_known, is_in_context
 from lessons_kb.ledger.session_memory import (
     BLOCK,
@@ -272,7 +272,7 @@ def _decide(
         line = f"{PERMISSION} {reason}"
         return Answer(refusal=f"{line} {ASKED_NEXT}", lines=(line,))
     if reason:
-        return Answer(refusal=f"{REFUSED} {reason} {PASSES}")
+        return Answer(refusal=f"{REFUSED_TEXT} {reason} {PASSES}")
     asked = {question.key for question in state.asked}
     for concern in gates:
         if not concern.asks:

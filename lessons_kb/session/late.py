@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.hook_client import REFUSED, UNCHECKED
+from lessons_kb.hook_client import ENDED_REFUSED, ENDED_UNCHECKED
 from lessons_kb.hook_gates import LATE_LINE, NOT_CHECKED
 from lessons_kb.ledger.session_memory import LATE, SessionMemory, WaitingText
 from lessons_kb.model import NO_GATE
@@ -33,7 +33,7 @@ def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
     if not hook.brains.members:
         return
     was_held = bool(answer.refusal or answer.question)
-    refused = unheard.how == REFUSED.decode()
+    refused = unheard.how == ENDED_REFUSED.decode()
     lines = unheard.lines
     context = answer.context
     if was_held:
@@ -45,7 +45,7 @@ def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
             state.waiting = [*hook.carried, *state.waiting]
         if was_held and not refused:
             _release(hook, state)
-            if unheard.how != UNCHECKED.decode():
+            if unheard.how != ENDED_UNCHECKED.decode():
                 lines = (_tell_unchecked(answer),)
         if context:
             state.waiting.append(WaitingText(LATE, context))

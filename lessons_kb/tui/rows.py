@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.search_index import read_document
+from lessons_kb.brain.write_index import read_document
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.standings import list_remarks

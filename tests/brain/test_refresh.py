@@ -72,7 +72,7 @@ def test_another_analyzer_or_version_means_a_rebuild(root, write, monkeypatch):
     with Brain.open(root) as brain:
         brain.refresh()
         generation = brain.members[0].state.generation  # type: ignore[union-attr]
-    monkeypatch.setattr("lessons_kb.brain.open_index.ANALYZER_VERSION", 999)
+    monkeypatch.setattr("lessons_kb.brain.search_index.ANALYZER_VERSION", 999)
     with Brain.open(root) as brain:
         assert ids(brain, "zebra")
         assert brain.members[0].state.generation > generation  # type: ignore[union-attr]

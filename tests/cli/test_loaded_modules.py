@@ -166,7 +166,7 @@ def test_a_usual_command_needs_no_parser_and_no_library_for_locks(command):
     allowed = set((GOLDEN / f"{command}.txt").read_text("utf-8").split())
     assert not allowed & NEEDED_NEVER
     assert "lessons_kb.library" not in allowed
-    assert "lessons_kb.brain.search_index" not in allowed
+    assert "lessons_kb.brain.write_index" not in allowed
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lessons_kb.hook_client import LATE
+from lessons_kb.hook_client import ENDED_LATE
 from tests.kit import answer
 
 TITLES = "[LESSON_TITLES]"
@@ -15,7 +15,7 @@ def test_a_resumed_session_has_the_titles_once(agent, project):
     event = {"event": "start", "sessionID": "s1", "cwd": str(project)}
 
     def lose(_output, _line):
-        return LATE.decode()
+        return ENDED_LATE.decode()
 
     answer(agent, event, say=lose)
     resumed = json.dumps(answer(agent, event))

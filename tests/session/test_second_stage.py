@@ -198,8 +198,8 @@ def test_a_link_leads_around_no_gate(real, gated, claude, tmp_path):
 def test_a_gate_holds_while_the_index_is_built_anew_and_after_that_was_killed(
     gated, claude, monkeypatch
 ):
-    monkeypatch.setattr("lessons_kb.brain.search_index.BATCH", 1)
-    monkeypatch.setattr("lessons_kb.brain.search_index._FURTHER", 1)
+    monkeypatch.setattr("lessons_kb.brain.write_index.BATCH", 1)
+    monkeypatch.setattr("lessons_kb.brain.write_index._FURTHER", 1)
     for number in range(3):
         write(gated, f"lessons/more-{number}.md", card(f"Lesson {number}", "Do it"))
 

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from lessons_kb.hook_client import LATE
+from lessons_kb.hook_client import ENDED_LATE
 from lessons_kb.text.token_estimate import estimate_tokens
 from tests import kit
 from tests.kit import answer, open_journal
@@ -65,7 +65,7 @@ def test_silence_is_not_recorded(claude, project):
 
 def test_a_text_counts_when_it_arrives(claude, project):
     event = claude.event("SessionStart", source="startup")
-    answer("claude-code", event, say=lambda _output, _line: LATE.decode())
+    answer("claude-code", event, say=lambda _output, _line: ENDED_LATE.decode())
     assert sent(project) == []
     assert "[LESSON_TITLES]" in claude.prompt("rename the variable").context
     assert [channel for _session, channel, _tokens in sent(project)] == ["titles"]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.brain.discovery import Discovery
-from lessons_kb.brain.open_index import Refresh
+from lessons_kb.brain.search_index import Refresh
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.near_duplicates import NearDuplicate

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain import open_index
+from lessons_kb.brain import search_index
 from lessons_kb.service.web.authentication import Shared
 from lessons_kb.store.locations import user_settings_path
 from tests.service.web.conftest import PROMPT, ask, be
@@ -157,10 +157,10 @@ def test_a_lesson_for_an_edit_names_the_cards_id_and_not_its_place(
 def test_a_brain_that_another_process_indexes_is_not_scanned(connect, monkeypatch):
     """Of 10,000 cards a scan takes ten times as long as the rest of the answer."""
     scanned = []
-    scan = open_index.scan_brain
+    scan = search_index.scan_brain
     client = connect(shared=Shared())
     monkeypatch.setattr(
-        open_index, "scan_brain", lambda *a, **k: scanned.append(a) or scan(*a, **k)
+        search_index, "scan_brain", lambda *a, **k: scanned.append(a) or scan(*a, **k)
     )
     for session in ("s1", "s2"):
         event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
