@@ -35,6 +35,8 @@ class Condition:
     """Sample command lines that meet it."""
     is_final: bool = False
     """Whether a command that meets it may be hard to undo, so that the rule must come before it."""
+    is_by_word: bool = False
+    """Whether its files follow from a word of the rule ("proto"), not from a path in the rule."""
 
     @property
     def has_to_come_first(self) -> bool:
@@ -99,4 +101,5 @@ def join_conditions(conditions: Sequence[Condition]) -> Condition:
         files=tuple(files),
         commands=tuple(commands),
         is_final=any(one.is_final for one in conditions),
+        is_by_word=any(one.is_by_word for one in conditions),
     )

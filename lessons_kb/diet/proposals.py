@@ -22,6 +22,7 @@ from lessons_kb.diet.condition import (
 from lessons_kb.diet.probes import contains_rule
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_clause import ANY_TASK, UNCONDITIONAL, holds_for_any_task
+from lessons_kb.diet.read_condition import cover_quoted_places
 from lessons_kb.importers.rules_file import AgentRule, is_command
 
 _MOST = 4
@@ -73,7 +74,10 @@ def read_proposal(
         conditions.append(make_path_condition(said, globs, project))
     if commands:
         conditions.append(make_command_condition(said, commands))
-    return (join_conditions(conditions) if conditions else None), ""
+    if not conditions:
+        return None, ""
+    condition = join_conditions(conditions)
+    return cover_quoted_places(condition, rule.text, project) if globs else (condition, "")
 
 
 def _read_texts(value: object) -> list[str]:

@@ -122,6 +122,11 @@ def holds_for_any_task(said: str) -> bool:
     return bool(_ANY_TASK.search(said))
 
 
+def is_elsewhere(text: str) -> bool:
+    """Return whether a text contains a phrase for everywhere except in a place."""
+    return bool(_ELSEWHERE.search(text))
+
+
 def is_lock(path: str) -> bool:
     """Return whether a path is a lock file, which a command writes."""
     return match_globs(compile_globs(get_situation("dependencies").locks), path)
@@ -196,7 +201,7 @@ def _read_part(said: str, project: Project) -> Reading:
 
 def read_places(said: str, project: Project) -> Reading:
     """Read the files and folders that a text names. Each must exist, or the result is GONE."""
-    if _ELSEWHERE.search(said):
+    if is_elsewhere(said):
         return Reading(why=UNCONDITIONAL)
     spans = [span.strip() for span in CODE.findall(said)]
     named = dict.fromkeys((*spans, *find_paths(CODE.sub(" ", said))))
@@ -221,7 +226,8 @@ def _read_dependencies(place: Condition, project: Project) -> Reading:
     commands = read_situation(place.said, dependencies, project).condition
     if paths.condition is None or commands is None:
         return paths
-    return Reading(join_conditions([paths.condition, replace(commands, globs=(), files=())]))
+    commands = replace(commands, globs=(), files=(), is_by_word=False)
+    return Reading(join_conditions([paths.condition, commands]))
 
 
 def is_named_place(span: str, project: Project) -> bool:
@@ -238,7 +244,9 @@ def read_named_folder(said: str, project: Project) -> Reading:
         found = pattern.match(said)
         folder = project.find_folder(found["name"]) if found else ""
         if folder:
-            return make_path(said, [f"{folder}/**"], project)
+            reading = make_path(said, [f"{folder}/**"], project)
+            condition = reading.condition
+            return Reading(replace(condition, is_by_word=True)) if condition else reading
     return Reading(why=UNCONDITIONAL)
 
 
@@ -256,6 +264,7 @@ def read_situation(said: str, situation: Situation, project: Project) -> Reading
         files=sample_files(globs, project),
         commands=situation.samples,
         is_final=situation.is_final,
+        is_by_word=bool(globs),
     )
     return Reading(condition)
 

@@ -27,6 +27,7 @@ from lessons_kb.diet.read_clause import (
     SENTENCE_END,
     UNCONDITIONAL,
     Reading,
+    is_elsewhere,
     is_lock,
     is_named_place,
     make_path,
@@ -47,6 +48,7 @@ from lessons_kb.diet.situations import (
     names_another,
 )
 from lessons_kb.importers.rules_file import AgentRule, is_command
+from lessons_kb.text.paths import find_paths
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
@@ -218,7 +220,7 @@ _FORBIDDEN_EDIT = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
-    r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy)\b",
+    r"\b(?:see|read(?!-only)|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy)\b",
     re.IGNORECASE,
 )
 """Matches words before the name of a file that is only to be read."""
@@ -226,6 +228,17 @@ _BEFORE = 24
 _MOST_BESIDE = 40
 """A place with more files is too large to be a further place that a rule is about."""
 _PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
+_PLAIN_PLACE = re.compile(r"(?<![\w/.@:#-])(?:\.{0,2}[\w@-][\w.@-]*/)+[\w.@*-]*(?<![.,;:])")
+"""Matches a folder or a file with its folder, outside of spans of code."""
+_ROOM_BEFORE = 60
+_QUALIFIED = re.compile(
+    r"\A(?:keep|leave)\s(?:[\w'-]+\s+){1,6}?(?:in|under|inside|within|below|of)\s+(?:the\s+)?"
+    r"[\"'*]*(?P<place>`[^`\n]+`|[\w.@-]+/[\w./@*-]*)[\"'*]*"
+    r"\s+(?:out\s+of|away\s+from|free\s+of|untouched|unchanged|unmodified|read-?only|in\s+sync|"
+    r"consistent|stable|compatible|sorted|formatted)\b",
+    re.IGNORECASE,
+)
+"""Matches a demand on the things in a place, which the words before the place only describe."""
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Matches an introduction of situations, as opposed to instructions for a situation."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
@@ -270,11 +283,76 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     if not found:
         return None, next(iter(reasons), UNCONDITIONAL)
     condition = join_conditions(found)
+    if condition.is_by_word:
+        whole, reason = cover_quoted_places(condition, text, project)
+        if whole is None:
+            return None, reason
+        condition = whole
     if is_broad(condition.globs, project):
         if not condition.pattern:
             return None, BROAD
         condition = replace(condition, globs=(), files=())
     return condition, ""
+
+
+def cover_quoted_places(
+    condition: Condition, text: str, project: Project
+) -> tuple[Condition | None, str]:
+    """Return a condition that an edit in each place that the rule quotes meets as well.
+
+    The proof has an edit in each of these places. If a place is gone, or all of them together are a
+    large part of the project, return None and the reason.
+    """
+    quoted = _find_quoted_globs(text, project)
+    if not all(quoted):
+        return None, GONE
+    conditions = [condition]
+    covered = compile_globs(condition.globs)
+    for glob in quoted:
+        place = make_path_condition(condition.said, [glob], project)
+        files = (*project.match(glob), *place.files)
+        if all(match_globs(covered, path) for path in files):
+            place = replace(place, globs=())
+        conditions.append(place)
+    whole = join_conditions(conditions)
+    if quoted and is_broad(whole.globs, project):
+        return None, BROAD
+    return whole, ""
+
+
+def _find_quoted_globs(text: str, project: Project) -> list[str]:
+    """Return the globs of the places that a rule quotes, with "" for a place that is gone.
+
+    A place that is only to be read, or in which the rule does not apply, does not count.
+    """
+    plain = unmarked(text)
+    prose = CODE.sub(" ", plain)
+    spans = [span.strip() for span in CODE.findall(plain)]
+    names = [*_PLAIN_PLACE.findall(prose), *find_paths(prose)]
+    spans_of_places = [span for span in spans if is_named_place(span, project)]
+    globs = []
+    for place in dict.fromkeys((*spans_of_places, *names)):
+        if _is_reference(plain, place) or _is_excluded(plain, place):
+            continue
+        glob = project.find_glob(place)
+        if glob or _is_missing_place(place, is_code=place in spans_of_places):
+            globs.append(glob)
+    return globs
+
+
+def _is_excluded(text: str, place: str) -> bool:
+    """Return whether a rule applies everywhere except in a place."""
+    start = max(0, text.find(place))
+    before = text[max(0, start - _ROOM_BEFORE) : start].rstrip("`\"'(")
+    return is_elsewhere(f"{before}`")
+
+
+def _is_missing_place(place: str, *, is_code: bool) -> bool:
+    """Return whether a name that fits no file of the project is certainly that of a place."""
+    if not re.fullmatch(r"(?:\./)?[\w.-]+(?:/[\w.-]+)*/?", place) or place.startswith(".."):
+        return False
+    has_folder = "/" in place.removeprefix("./")
+    return has_folder and (bool(find_paths(place)) or (is_code and place.endswith("/")))
 
 
 def _read_label(text: str) -> str:
@@ -371,6 +449,10 @@ def _read_subject(
             reading = read_places(found["said"], project)
             yield _widen(reading, text, sentence, project)
             return
+    qualified = _QUALIFIED.match(sentence)
+    if qualified:
+        yield make_path(qualified[0], [project.find_glob(qualified["place"].strip("`"))], project)
+        return
     named = _NAMED_SUBJECT.match(sentence)
     if named:
         yield read_named_folder(named["said"], project)
@@ -522,5 +604,6 @@ def _read_subject_of_heading(heading: str, text: str, project: Project) -> Readi
 
 def _is_reference(text: str, place: str) -> bool:
     """Return whether a rule names a file only to be read."""
-    before = text[: text.index(place)].rstrip("`").rstrip()[-_BEFORE:]
+    start = max(0, text.find(place))  # a path with backslashes is found in another form
+    before = text[:start].rstrip("`").rstrip()[-_BEFORE:]
     return bool(_REFERENCE.search(before))

@@ -663,3 +663,62 @@ def test_pairs_are_found_as_by_comparing_all(tmp_path):
     pairs = {(first.rule.line, second.rule.line) for _kind, first, second in find_pairs(diet)}
     assert len(pairs) > 40
     assert all(first < second for first, second in pairs)
+
+
+GENERATED = ("web/types/proto/api/a_pb.ts", "web/types/proto/b_pb.ts", "api/buf.yaml")
+QUOTING = st.sampled_from([
+    ("{}", "web/types/proto/"), ("`{}`", "web/types/proto/"), ("`{}`", "web/types/proto"),
+    ("`./{}`", "web/types/proto/"), ("**{}**", "web/types/proto/"), ('"{}"', "web/types/proto/"),
+    ("`{}`", "web/types/proto/b_pb.ts"), ("{}", "web/types/proto/b_pb.ts"),
+    ("`{}`", "api/buf.yaml"), ("`{}`", "web/types/proto/**/*.ts"), ("`{}`", "gone/gen/"),
+])  # fmt: skip
+SENTENCES = st.sampled_from([
+    "Keep generated proto TypeScript under {} out of manual edits and rewrites",
+    "Keep proto clients in {} in sync",
+    "Keep generated protobuf files out of {}",
+    "Proto files must match {}",
+    "Protobuf definitions are never written to {}",
+    "When changing proto files, update {} as well",
+    "When writing tests, leave {} alone",
+    "Update {} when you change proto files",
+    "Use the usual names for proto files. Their clients live in {}",
+    "Unit tests must not import anything below {}",
+    "In SQL files, use the same names as in {}",
+    "Do not modify existing migrations; {} depends on them",
+    "Never add new dependencies to {} without asking",
+    "In Billing, use the same clients as {}",
+    "Protos: name fields as {} does",
+    "Migrations: do not touch {}",
+])  # fmt: skip
+
+
+@given(sentence=SENTENCES, quoting=QUOTING, heading=st.sampled_from(["Work", "SQL", "Writing SQL"]))
+def test_a_rule_that_quotes_a_path_arrives_at_this_path_or_stays(sentence, quoting, heading):
+    style, path = quoting
+    rule = sentence.format(style.format(path))
+    (found,) = read(f"# Guide\n\n## {heading}\n\n- {rule}\n").rules
+    project = Project(files=(*FILES, *GENERATED, *(f"wide/{number}.md" for number in range(60))))
+    condition, _reason = find_condition(found, project)
+    if condition is None or not condition.globs:
+        return
+    wanted = [name for name in GENERATED if name == path or name.startswith(path.split("*")[0])]
+    assert wanted, "a rule about files that are not there has to stay"
+    covered = {name for glob in condition.globs for name in project.match(glob)}
+    assert set(wanted) <= covered
+    assert {*wanted} & {*condition.files}
+
+
+def test_a_quoted_folder_counts_before_the_word_that_describes_it():
+    rule = "- Keep generated proto TypeScript under `web/types/proto/` out of manual edits\n"
+    (found,) = read(f"# Guide\n\n{rule}").rules
+    condition, _reason = find_condition(found, Project(files=(*FILES, *GENERATED)))
+    assert condition is not None
+    assert condition.globs == ("web/types/proto/**",)
+
+
+def test_a_quoted_file_that_is_only_read_is_no_condition():
+    rule = "- When writing tests, see `src/clock.ts` for the clock\n"
+    (found,) = read(f"# Guide\n\n{rule}").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    assert condition is not None
+    assert "src/clock.ts" not in condition.globs

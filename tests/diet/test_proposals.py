@@ -53,6 +53,15 @@ def test_an_answer_that_does_not_fit_the_rule_or_the_project_counts_for_nothing(
     assert read(answer) == (None, problem)
 
 
+def test_a_path_in_the_rule_is_added_to_the_paths_of_an_answer():
+    text = f"- {MONEY}, leave `docs/` alone\n"
+    (rule,) = read_rules(text, name="AGENTS.md").rules
+    answer = {"condition": MONEY, "paths": ["src/*.ts"]}
+    condition, _problem = read_proposal(rule, answer, Project(files=FILES))
+    assert condition.globs == ("src/*.ts", "docs/**")
+    assert "docs/a.md" in condition.files
+
+
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
