@@ -95,7 +95,7 @@ _NAMED_FOLDER = (
 )
 _START = re.compile(r"(?<!\[)\^")
 """Matches the start of a command line in a pattern, but not a negated set of characters."""
-UNCONDITIONAL = "names no file or command to which it applies"
+UNCONDITIONAL = "no file or command shows when it applies"
 ANY_TASK = "applies to any task"
 
 

@@ -28,6 +28,8 @@ _COMMENT = re.compile(r"(?ms)^<!--.*?-->[ \t]*\n?")
 WITHOUT_AN_OPTION = "(--yes-without-hooks moves it)"
 WITHOUT_HOOKS = f"read by {{}} without our hooks {WITHOUT_AN_OPTION}"
 NO_HOOKS = f"no agent here has our hooks {WITHOUT_AN_OPTION}"
+NOT_READ = "no agent reads this file by itself"
+NOT_READ_HERE = "no agent in use here reads this file"
 
 
 class HidingFolders(NamedTuple):
@@ -165,13 +167,22 @@ def find_readers(diet: Diet) -> list[Reader]:
     return readers
 
 
-def why_file_stays(file: RulesFile, readers: Sequence[Reader]) -> str:
+def why_file_stays(diet: Diet, file: RulesFile, readers: Sequence[Reader]) -> str:
     """Return why the rules of a file must stay, or "" if all agents that read it have our hooks."""
     own = [reader for reader in readers if file.name in reader.files]
     without = [reader.agent for reader in own if not reader.has_hooks]
     if without:
         return WITHOUT_HOOKS.format(" and ".join(without))
-    return "" if own else NO_HOOKS
+    if own:
+        return ""
+    if not any(file in _find_read(diet, agent) for agent in READING_AGENTS):
+        return NOT_READ
+    return NOT_READ_HERE if _has_connected_agent(diet.root) else NO_HOOKS
+
+
+def _has_connected_agent(root: str) -> bool:
+    in_use = (agent for agent, row in READING_AGENTS.items() if _is_in_use(root, agent, row))
+    return any(agent in AGENTS and has_hooks(agent, root) for agent in in_use)
 
 
 def count_for_agent(diet: Diet, agent: str | None) -> tuple[str, int]:

@@ -65,6 +65,32 @@ def test_rules_move_where_all_agents_in_use_have_our_hooks(project, lessons):
     assert len(cards_of(project)) == len(MOVED)
 
 
+def test_a_file_that_no_agent_reads_stays_for_this_reason(project, lessons):
+    kit.write(project, "CONTEXT.md", RULES)
+    for hooks in (False, True):
+        if hooks:
+            (project / ".codex").mkdir()
+            lessons("install", "codex", "--scope", "project", "--shared")
+        done = lessons("diet", "CONTEXT.md")
+        assert "no agent reads this file by itself" in done.out
+        assert "lessons setup" not in done.err
+
+
+def test_a_file_that_no_agent_in_use_reads_stays_for_this_reason(project, lessons):
+    kit.write(project, "CLAUDE.md", "# Guide\n\n- Be brief\n")  # hides AGENTS.md
+    lessons("install", "claude-code", "--scope", "project", "--shared")
+    done = lessons("diet")
+    assert "no agent in use here reads this file" in done.out
+    assert "lessons setup" not in done.err
+
+
+def test_a_rule_that_names_a_file_stays_for_a_true_reason(project, diet):
+    kit.write(project, "AGENTS.md", "# Guide\n\n- Add new public routes to `src/pay.ts`\n")
+    shown = diet("-v").out
+    assert "no file or command shows when it applies" in shown
+    assert "names no file" not in shown
+
+
 @pytest.mark.slow
 def test_an_agent_adds_what_holds_to_the_cards_and_the_rules_stay(project, diet, writer):
     said = {

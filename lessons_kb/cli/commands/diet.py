@@ -139,7 +139,7 @@ def diet(
     readers = find_readers(diet)
 
     def stay(file: RulesFile) -> str:
-        return "" if yes_without_hooks else why_file_stays(file, readers)
+        return "" if yes_without_hooks else why_file_stays(diet, file, readers)
 
     def improve_cards(moves: list[Move]) -> list[Move]:
         return _improve(diet, moves, with_, yes=yes)
