@@ -42,7 +42,12 @@ from lessons_kb.importers.jsonl import FORMAT, read_lines
 from lessons_kb.importers.memory import is_memory, read_memory
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import RULES_FILES, is_rules_file, read_rules
-from lessons_kb.importers.whole_documents import is_one_lesson, is_rule_document, read_document
+from lessons_kb.importers.whole_documents import (
+    is_changelog,
+    is_one_lesson,
+    is_rule_document,
+    read_document,
+)
 from lessons_kb.mining.draft_text import Sketch
 from lessons_kb.model import NOTE, Card, Pattern, Source, as_data
 from lessons_kb.on_demand import OKF_BUNDLE, load
@@ -59,6 +64,7 @@ GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT, OKF = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot", "okf"),
 )
 PROSE = "prose"
+CHANGES = "changelog"
 NAMES = {
     GALANGAL: "a database of mistakes",
     REVIEW: "a review",
@@ -124,7 +130,7 @@ def _find_texts(folder: str) -> list[str]:
 
 
 def guess_source(path: str) -> str:
-    """Return one of SOURCES. A text without a lesson is PROSE.
+    """Return one of SOURCES. A text without a lesson is PROSE, and a changelog is CHANGES.
 
     Raises StorageError for a file that cannot be read, and InputError for a digest of our own.
     """
@@ -144,6 +150,8 @@ def guess_source(path: str) -> str:
         raise InputError(f"{path} is a digest for people; import what `lessons export jsonl` wrote")
     if is_one_lesson(text, name=path, folders=KNOWN_FOLDERS):
         return DOCUMENT
+    if is_changelog(text, name=path):
+        return CHANGES
     found = read_review(text, name=path)
     if found.lessons or found.passed_over:
         return REVIEW

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.collection.exchange import CREATE, PROSE, Exchange, card_text, guess_source
+from lessons_kb.collection.exchange import CREATE, NAMES, Exchange, card_text, guess_source
 from lessons_kb.collection.kept_lessons import find_memories
 from lessons_kb.importers.incoming import Incoming
 from lessons_kb.process.clock import today
@@ -37,7 +37,7 @@ def read_memories(brains: Brains, *, claude: str, codex: str) -> list[Memory]:
     root = git_top(brains.directory) or brains.directory
     paths = find_memories(root, claude, codex)
     files = [(guess_source(path), path) for path in paths]
-    files = [(source, path) for source, path in files if source != PROSE]
+    files = [(source, path) for source, path in files if source in NAMES]
     brains.refresh()
     plan = Exchange(brains).plan_files(files, own_project=True)
     memories = []

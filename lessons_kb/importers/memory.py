@@ -7,8 +7,13 @@ from collections.abc import Collection
 from lessons_kb.importers.claude_memory import find_memory_type, read_claude_memory
 from lessons_kb.importers.codex_memory import is_codex_memory, read_codex_memory
 from lessons_kb.importers.incoming import Imported
-from lessons_kb.importers.rules_file import holds_lessons, read_notes
-from lessons_kb.importers.whole_documents import is_rule_document, read_rule_document
+from lessons_kb.importers.rules_file import holds_lessons, is_name_of_lessons, read_notes
+from lessons_kb.importers.whole_documents import (
+    is_decision_record,
+    is_rule_document,
+    read_decision_record,
+    read_rule_document,
+)
 
 
 def is_memory(text: str, *, name: str) -> bool:
@@ -30,4 +35,6 @@ def read_memory(
         return read_claude_memory(text, name=name)
     if is_rule_document(text, name=name):
         return read_rule_document(text, name=name)
+    if is_decision_record(text) and not is_name_of_lessons(name):
+        return read_decision_record(text, name=name)
     return read_notes(text, name=name, siblings=siblings)

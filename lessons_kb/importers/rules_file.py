@@ -94,6 +94,26 @@ _THRESHOLD = 0.5
 _MAX_TITLE = 80
 _FILE_FILLERS = frozenset("the our my a dev team project common known and".split())  # noqa: SIM905
 _INTRODUCES = "introduces the file"
+_REJECTED = "a rejected alternative"
+_EXAMPLE = "an example"
+_OF_ALTERNATIVES = re.compile(
+    r"(?:\d+(?:\.\d+)*[.)]?\s+)?(?:(?:considered|rejected|other|discarded|possible)\s+)?"
+    r"(?:alternatives?|options?|approach(?:es)?|proposals?|ideas?)"
+    r"(?:\s+(?:(?:we\s+|that\s+were\s+)?(?:considered|rejected|discarded|not\s+chosen)|"
+    r"and\s+trade-?offs))?|(?:considered\s+and\s+)?rejected|"
+    r"pros\s+and\s+cons(?:\s+of\s+the\s+\w+)?",
+    re.IGNORECASE,
+)
+_SAYS_ALTERNATIVES = re.compile(
+    r"alternative|consider|reject|discard|not\s+chosen|pros", re.IGNORECASE
+)
+"""Matches a heading below which alternatives stand. "Options" alone may be settings."""
+_OF_EXAMPLES = re.compile(
+    r"\W*(?:good|bad|poor|better|worse|wrong|right|correct|incorrect)(?:\s+(?:examples?|code|way))?\W*"
+    r"|\W*examples?\W*",
+    re.IGNORECASE,
+)
+"""Matches a heading of an example, as in a pair of "Good" and "Bad"."""
 _FEWEST_WORDS = 3
 _MAX_SYMPTOMS = 8
 _MAX_REASON = 50
@@ -495,6 +515,12 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
                 PassedOver(title=entry[1], where=where, reason=f"kept in {entry[2]}")
             )
             labelled_lines.add(rule.line)
+    for rule in others:
+        reason = _why_no_lesson(rule)
+        if reason and rule.line not in labelled_lines:
+            where = f"{name}:{rule.line}"
+            passed_over.append(PassedOver(title=title_of(rule), where=where, reason=reason))
+            labelled_lines.add(rule.line)
     others = [rule for rule in others if rule.line not in labelled_lines]
     lines = {rule.line for rule in others if rule.kind == WHEN and not rule.is_introduction}
     for rule in others:
@@ -513,6 +539,25 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
         title = _complete_topic(card.title, rules)
         lessons.append(replace(card, title=title, former=collect_former(former, own)))
     return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over))
+
+
+def _why_no_lesson(rule: AgentRule) -> str:
+    """Return why a text is no lesson because of the headings above it, or "" if it may be one.
+
+    In a file of lessons and below a heading for lessons, every text is part of a lesson.
+    """
+    above = (rule.title, *rule.headings)
+    if rule.reason == _OF_LESSONS or any(map(_LESSONS.search, above)):
+        return ""
+    if any(map(is_about_alternatives, rule.headings)):
+        return _REJECTED
+    return _EXAMPLE if any(map(_OF_EXAMPLES.fullmatch, rule.headings)) else ""
+
+
+def is_about_alternatives(heading: str) -> bool:
+    """Return whether a heading stands above alternatives that were not chosen."""
+    label = heading.strip(" :")
+    return bool(_OF_ALTERNATIVES.fullmatch(label) and _SAYS_ALTERNATIVES.search(label))
 
 
 def find_former_origins(file: RulesFile) -> dict[int, str]:

@@ -1,11 +1,11 @@
-"""Read documents that contain one lesson each, such as solutions, lessons of gptme and rules for
-some files.
+"""Read documents that contain at most one lesson each, such as solutions, lessons of gptme, rules
+for some files and decision records. A changelog contains none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lessons_kb.cards.file_kinds import in_mapped_folder
 from lessons_kb.cards.keys import Split, canonical, split_header
@@ -13,6 +13,8 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import normal_newlines, read_sections
 from lessons_kb.importers.incoming import (
+    PREVENTION,
+    SITUATION,
     Imported,
     Incoming,
     PassedOver,
@@ -23,8 +25,11 @@ from lessons_kb.importers.incoming import (
 from lessons_kb.importers.labelled_lessons import read_labelled_lessons
 from lessons_kb.importers.rules_file import (
     GLOB_KEYS,
+    AgentRule,
     RulesFile,
+    as_item,
     find_former_origins,
+    is_name_of_lessons,
     read_rules,
     title_of,
 )
@@ -34,6 +39,24 @@ _KEYS_OF_ONE_LESSON = frozenset(("match", "problem-type", "root-cause", "symptom
 _FOLDER = {"lessons": "lesson"}
 _RULE_SUFFIXES = (".mdc", ".instructions.md")
 _MANY = 2
+_CHANGELOG = re.compile(r"(?:.*[-_. ])?(?:change[-_ ]?logs?|release[-_ ]?notes)", re.IGNORECASE)
+_HEADING = re.compile(r"^## +(.+?)[ #]*$", re.MULTILINE)
+_RELEASE = re.compile(
+    r"\[?(?:v(?:ersion)?\s*)?\d+\.\d+[\w.+-]*\]?(?:\([^)]*\))?(?:\W+\(?\d{4}-\d\d-\d\d\)?.*)?|"
+    r"\[?unreleased\]?.*",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\A(?:ADR|RFC)?[-\s#]*\d*\s*[:.\u2013\u2014-]*\s*", re.IGNORECASE)
+"""Matches the number before the title of a decision record."""
+_DECISION = re.compile(r"(?:\d+[.)]\s+)?(?:the\s+)?decision(?:\s+outcome)?s?", re.IGNORECASE)
+_OF_RECORDS = re.compile(
+    r"(?:\d+[.)]\s+)?(?:status|consequences|decision\s+drivers|context(?:\s+and\s+problem\s+statement)?)",
+    re.IGNORECASE,
+)
+_STATUS = re.compile(r"^\W*status\W*\s+\W*(\w+)", re.IGNORECASE | re.MULTILINE)
+_NOT_IN_FORCE = ("rejected", "superseded", "deprecated", "proposed", "draft")
+_LONGEST_DECISION = 1_500
+"""The most characters of a decision that a card contains."""
 
 
 def is_one_lesson(text: str, *, name: str, folders: Mapping[str, str]) -> bool:
@@ -77,6 +100,58 @@ def read_document(text: str, *, name: str) -> Imported:
         text=text,
     )
     return Imported(lessons=(lesson,))
+
+
+def is_changelog(text: str, *, name: str) -> bool:
+    """Return whether a file is a changelog, judged by its name, or by releases as headings."""
+    base = name.replace("\\", "/").rpartition("/")[2]
+    if is_name_of_lessons(base):
+        return False
+    if _CHANGELOG.fullmatch(base.rpartition(".")[0] or base):
+        return True
+    headings = _HEADING.findall(text)
+    releases = [heading for heading in headings if _RELEASE.fullmatch(heading)]
+    return len(releases) >= _MANY and len(releases) * 2 > len(headings)
+
+
+def is_decision_record(text: str) -> bool:
+    """Return whether a file records one decision, judged by its headings."""
+    headings = _HEADING.findall(normal_newlines(text))
+    has_decision = any(map(_DECISION.fullmatch, headings))
+    return has_decision and any(map(_OF_RECORDS.fullmatch, headings))
+
+
+def read_decision_record(text: str, *, name: str) -> Imported:
+    """Return the decision of a record as one lesson, or none if it is too long or not in force."""
+    base = name.replace("\\", "/").rpartition("/")[2]
+    file = read_rules(text, name=name)
+    title = read_sections(normal_newlines(split_header(text).body)).title
+    title = _NUMBER.sub("", title) or title or base
+    decision = [rule for rule in file.rules if any(map(_DECISION.fullmatch, rule.headings))]
+    reason = _why_record_is_none(text, decision)
+    if reason:
+        passed_over = PassedOver(title=title, where=f"{name}:1", reason=reason)
+        return Imported(lessons=(), passed_over=(passed_over,))
+    items = "\n\n".join(as_item(rule.text) for rule in decision)
+    lesson = Incoming(
+        title=shorten(title),
+        where=f"{name}:1",
+        origin=make_origin("decision", base, base, title),
+        former=find_all_former_origins(file),
+        sections=((SITUATION, f"From {base}, a decision record."), (PREVENTION, items)),
+    )
+    return Imported(lessons=(lesson,))
+
+
+def _why_record_is_none(text: str, decision: Sequence[AgentRule]) -> str:
+    status = _STATUS.search(text)
+    if status and status[1].casefold() in _NOT_IN_FORCE:
+        return f"a decision that is {status[1].casefold()}"
+    if not decision:
+        return "a record without a decision"
+    if sum(len(rule.text) for rule in decision) > _LONGEST_DECISION:
+        return "a decision record that is too long for a card"
+    return ""
 
 
 def is_rule_document(text: str, *, name: str) -> bool:

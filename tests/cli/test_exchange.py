@@ -49,6 +49,33 @@ def test_import_names_what_it_cannot_read_and_then_writes_nothing(lessons, brain
     assert "no such file" in lessons("import", "no-such.md").err
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("CHANGELOG.md", "# Changes\n\n- Never log names in `src/a.py`\n"),
+        ("docs/RELEASE_NOTES.md", "# Notes\n\n- Never log names in `src/a.py`\n"),
+        (
+            "news.md",
+            (
+                "# News\n\n## [1.2.0](https://example.org) (2026-07-26)\n\n- Never log names\n\n"
+                "## v1.1.0 - 2026-06-01\n\n- Do not log names in `src/a.py`\n"
+            ),
+        ),
+    ],
+)
+def test_a_changelog_is_refused_in_one_line(lessons, brain, tmp_path, name, text):
+    changelog = write(tmp_path, name, text)
+    done = lessons("import", changelog)
+    assert done.code == 2
+    assert "a changelog says what changed, not what went wrong" in done.err
+    assert done.err.count("\n") == 1
+    notes = write(tmp_path, "notes.md", NOTES)
+    both = lessons("import", changelog, notes)
+    assert both.code == 0
+    assert "1 to create" in both.err
+    assert "is not imported: a changelog" in both.err
+
+
 @pytest.mark.slow
 def test_export_prints_or_writes(lessons, brain, tmp_path):
     printed = lessons("export", "jsonl").out

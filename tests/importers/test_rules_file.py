@@ -251,3 +251,70 @@ def test_each_rule_is_in_the_file_or_in_one_card(lines, data):
     for card, rules in build_cards(file, moved, set()):
         said = " ".join("\n".join(text for _heading, text in card.sections).split())
         assert all(rule.words in said for rule in rules)
+
+
+RECORD = (
+    "# ADR 0007: Names of users\n\nStatus: Accepted\n\n## Context\n\nNames were not checked.\n\n"
+    "## Decision\n\n- Check each name in `src/names.py` before it is stored\n\n"
+    "## Consequences\n\n- Never show an old name\n\n"
+    "## Alternatives considered\n\n### Allow any name\n\nDo not check names at all.\n"
+)
+
+
+def test_a_decision_record_is_one_lesson_without_its_rejected_alternatives(plan):
+    (lesson,) = plan("memory", "docs/0007-names.md", RECORD).lessons
+    assert lesson.title == "Names of users"
+    assert dict(lesson.sections)["Prevention Checklist"] == (
+        "- Check each name in `src/names.py` before it is stored"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (RECORD.replace("Accepted", "Superseded by 0009"), "a decision that is superseded"),
+        (
+            RECORD.replace("before it", "and again " * 200 + "before it"),
+            "a decision record that is too long for a card",
+        ),
+        (
+            RECORD.replace("- Check each name in `src/names.py` before it is stored\n\n", ""),
+            "a record without a decision",
+        ),
+    ],
+)
+def test_a_decision_record_that_fits_no_card_is_passed_over(plan, text, reason):
+    found = plan("memory", "docs/0007-names.md", text)
+    assert found.lessons == ()
+    assert [one.reason for one in found.passed_over] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("heading", "reason"),
+    [
+        ("Alternatives considered", "a rejected alternative"),
+        ("Considered options", "a rejected alternative"),
+        ("Rejected", "a rejected alternative"),
+        ("Rejected ideas", "a rejected alternative"),
+        ("Good", "an example"),
+        ("Poor", "an example"),
+        ("\u274c Bad", "an example"),
+        ("Good examples", "an example"),
+        ("Options", ""),
+        ("Good commits", ""),
+    ],
+)
+def test_alternatives_and_examples_are_no_lessons(plan, heading, reason):
+    text = (
+        "# Style of logs\n\n## Logging of fields\n\n- Never write a name into `src/log.py`\n\n"
+        f"### {heading}\n\n#### Allow empty fields\n\n- When logging, leave `src/log.py` empty\n"
+    )
+    found = plan("memory", "docs/style.md", text)
+    skipped = [one.reason for one in found.passed_over if one.title.startswith("When logging")]
+    assert skipped == ([reason] if reason else [])
+    assert any("name into" in str(lesson.sections) for lesson in found.lessons)
+
+
+def test_good_and_bad_below_a_heading_of_lessons_belong_to_the_lesson(plan):
+    text = "# Lessons\n\n## Close each file\n\n### Bad\n\n- Never call `open()` in `a.py` alone\n"
+    assert "open()" in str([one.sections for one in plan("memory", "lessons.md", text).lessons])

@@ -15,6 +15,7 @@ from lessons_kb.cli.memory_folders import find_memory_folders
 from lessons_kb.cli.options import DryRun, ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
+    CHANGES,
     NAMES,
     ON_NEAR,
     PROSE,
@@ -132,7 +133,7 @@ def _find_kept(brains: Brains) -> list[tuple[str, str]]:
     claude, codex = find_memory_folders()
     paths = find_kept_lessons(brains, claude=claude, codex=codex)
     sources = [(guess_source(path), path) for path in paths if not is_read_each_session(path)]
-    usable = [(source, path) for source, path in sources if source != PROSE]
+    usable = [(source, path) for source, path in sources if source in NAMES]
     _report_sources(usable)
     return usable
 
@@ -155,6 +156,14 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
         say(advice)
         files = [path for path in files if path not in standing]
     sources = [(guess_source(path), path) for path in files]
+    changelogs = [clean_line(path) for source, path in sources if source == CHANGES]
+    if changelogs:
+        names = ", ".join(changelogs)
+        problem = f"{names} is not imported: a changelog says what changed, not what went wrong"
+        if len(changelogs) == len(sources):
+            raise InputError(f"{problem}; `lessons mine` finds the fixes in the history")
+        say(problem)
+        sources = [(source, path) for source, path in sources if source != CHANGES]
     prose = [clean_line(path) for source, path in sources if source == PROSE]
     if prose:
         problem = f"no lesson in {', '.join(prose)}: neither rules nor a heading such as Lessons"
@@ -162,7 +171,7 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
             fix = f"`lessons import memory {shell_word(prose[0])}` takes its sections all the same"
             raise InputError(f"{problem}; {fix}")
         say(problem)
-    usable = [(source, path) for source, path in sources if source != PROSE]
+    usable = [(source, path) for source, path in sources if source in NAMES]
     _report_sources(usable)
     return usable
 
