@@ -96,6 +96,12 @@ _FILE_FILLERS = frozenset("the our my a dev team project common known and".split
 _INTRODUCES = "introduces the file"
 _REJECTED = "a rejected alternative"
 _EXAMPLE = "an example"
+_REFERENCE = "a reference"
+_OF_REFERENCES = re.compile(
+    r"\W*(?:references|further\s+reading|see\s+also|terminology|glossary|"
+    r"table\s+of\s+contents)\W*",
+    re.IGNORECASE,
+)
 _OF_ALTERNATIVES = re.compile(
     r"(?:\d+(?:\.\d+)*[.)]?\s+)?(?:(?:considered|rejected|other|discarded|possible)\s+)?"
     r"(?:alternatives?|options?|approach(?:es)?|proposals?|ideas?)"
@@ -551,6 +557,8 @@ def _why_no_lesson(rule: AgentRule) -> str:
         return ""
     if any(map(is_about_alternatives, rule.headings)):
         return _REJECTED
+    if any(map(_OF_REFERENCES.fullmatch, rule.headings)):
+        return _REFERENCE
     return _EXAMPLE if any(map(_OF_EXAMPLES.fullmatch, rule.headings)) else ""
 
 

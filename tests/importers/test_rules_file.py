@@ -300,11 +300,13 @@ def test_a_decision_record_that_fits_no_card_is_passed_over(plan, text, reason):
         ("Poor", "an example"),
         ("\u274c Bad", "an example"),
         ("Good examples", "an example"),
+        ("References", "a reference"),
+        ("Terminology", "a reference"),
         ("Options", ""),
         ("Good commits", ""),
     ],
 )
-def test_alternatives_and_examples_are_no_lessons(plan, heading, reason):
+def test_alternatives_examples_and_references_are_no_lessons(plan, heading, reason):
     text = (
         "# Style of logs\n\n## Logging of fields\n\n- Never write a name into `src/log.py`\n\n"
         f"### {heading}\n\n#### Allow empty fields\n\n- When logging, leave `src/log.py` empty\n"
