@@ -21,6 +21,7 @@ from lessons_kb.cli.output import (
 from lessons_kb.cli.show_rows import show_rows
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
+from lessons_kb.collection.new_drafts import describe_counted
 from lessons_kb.collection.origin import describe_rest, describe_sources
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
@@ -79,6 +80,8 @@ def list_drafts(brains: Brains, *, ask: bool) -> None:
     """Open the drafts in full screen if ``ask`` is set and a person can answer, or list them."""
     drafts = Drafts(brains)
     drafts.collect()
+    for card in drafts.counted:
+        say(describe_counted(card).removeprefix("lessons: "))
     if ask and is_interactive() and not options().json and drafts.count():
         show_rows(brains, DRAFTS)
     else:

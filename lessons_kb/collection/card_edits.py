@@ -23,7 +23,7 @@ from lessons_kb.errors import (
     LessonsError,
     StorageError,
 )
-from lessons_kb.model import STATUSES, Card, Document
+from lessons_kb.model import STATUSES, Card, Document, Event
 from lessons_kb.store import card_files
 from lessons_kb.store.journal import BUMPED
 from lessons_kb.text.redact import redact
@@ -36,12 +36,19 @@ MAX_TAUGHT = 20
 class CardEdits(CardLookup):
     """Edit the headers of cards that are found by name. The other bytes of a file do not change."""
 
-    def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
+    def bump(
+        self,
+        *names: str,
+        task: str | None = None,
+        at: float | None = None,
+        complaint: Event | None = None,
+    ) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
 
         ``task`` is appended to ``examples``, which keeps the last five. All names are looked up
         before the first file is changed. The journal counts the bump at the time ``at``, in seconds
-        since the epoch, which defaults to now.
+        since the epoch, which defaults to now. ``complaint`` is the prompt that says that the
+        mistake came back; see ``note_bump``.
 
         If git merges the card key by key, ``last-seen`` includes the time. Otherwise two clones
         that bump the card on the same day would write the same bytes, and git would merge them into
@@ -55,7 +62,7 @@ class CardEdits(CardLookup):
                 return edit_header(text, count_again(card, task, day))
 
             bumped = self.rewrite(brain, card.id, edit)
-            self.note_bump(brain, card.id, at=at)
+            self.note_bump(brain, card.id, at=at, complaint=complaint)
             return bumped
 
         return _change_each(map(self.find_to_edit, names), bump)
@@ -78,12 +85,26 @@ class CardEdits(CardLookup):
         card = require_card(parse_card(text, path=path, folders=brain.settings.folders), path)
         return edit_header(text, count_again(card, task, _format_now(brain.root, path)))
 
-    def note_bump(self, brain: Brain, path: str, *, at: float | None = None) -> None:
-        """Record a bump of a card in the journal, ``at`` seconds since the epoch or now."""
+    def note_bump(
+        self,
+        brain: Brain,
+        path: str,
+        *,
+        at: float | None = None,
+        complaint: Event | None = None,
+    ) -> None:
+        """Record a bump of a card in the journal, ``at`` seconds since the epoch or now.
+
+        After a complaint, the lesson failed only if the session had it before the complaint.
+        """
         at = time.time() if at is None else at
         # If the journal cannot be written, a statistic is lost, but the card was changed.
         with contextlib.suppress(StorageError):
             brain.journal.outcomes.count(path, BUMPED, at=at)
+            if complaint is not None:
+                ledger, said_at = brain.journal.ledger, complaint.at
+                ledger.bump(complaint.session, path, at=at, before=said_at)
+                return
             # A bump outside of any session belongs to the last session of the day before it.
             outcomes = brain.journal.outcomes
             session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)

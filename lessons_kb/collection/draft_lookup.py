@@ -81,6 +81,8 @@ class DraftLookup:
         self._brains = brains
         self._brain = brains.members[0]
         self._folder = DraftFolder(self._brain.root)
+        self.counted: list[Card] = []
+        """The cards that the last ``collect`` counted because of a complaint."""
 
     def all(self) -> list[Draft]:
         """Return the open drafts.

@@ -51,6 +51,7 @@ from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.text.times import format_moment
 from lessons_kb.values import replace
 
@@ -65,6 +66,7 @@ class NewDrafts(DraftLookup):
     def collect(self, session: str | None = None) -> list[Draft]:
         """Draft the mistakes in the events of the last seven days, of one session if it is named.
 
+        A complaint about a mistake that has a card is counted on the card instead; see ``counted``.
         The method is called at the end of a turn, of a session and of a captured run. It returns
         the drafts that were written, extended or counted. A second call finds nothing new. Without
         events, it costs one query of the journal. Raises the first LessonsError after all triggers
@@ -72,6 +74,7 @@ class NewDrafts(DraftLookup):
         """
         now = time.time()
         drafts: list[Draft] = []
+        self.counted = []
         failed: list[LessonsError] = []
         for trigger in find_new_triggers(self._brain, session, now=now):
             try:
@@ -234,7 +237,11 @@ class NewDrafts(DraftLookup):
         """
         card = self._find_broken_card(trigger)
         if card is not None and self._note_counted(trigger, card, now):
-            Cards(self._brains).bump(card.id, task=trigger.request or None, at=now)
+            matched = self._find_matching(trigger.request) if trigger.request else None
+            is_about_card = matched is not None and matched.id == card.id
+            task = trigger.request if is_about_card else None
+            cards = Cards(self._brains)
+            self.counted += cards.bump(card.id, task=task, at=now, complaint=trigger.cause)
             return None
         with self._folder.locked():
             facts_by_name = self._folder.facts()
@@ -276,6 +283,10 @@ class NewDrafts(DraftLookup):
         if trigger.kind != FEEDBACK or phrase is None or phrase[0] != FEEDBACK:
             return None
         text = trigger.cause.text if names_mistake(trigger.cause.text) else trigger.request
+        return self._find_matching(text)
+
+    def _find_matching(self, text: str) -> Card | None:
+        """Return the card of this brain that a prompt would get first, or None."""
         self._brains.refresh_for_search()
         query = Query(text=text, limit=1)
         hits: list[tuple[Brain, Hit]] = load(FIND_LESSONS).find_lessons(self._brains, query)
@@ -370,6 +381,14 @@ class NewDrafts(DraftLookup):
         """Return the directory of an event if it exists here, or else the current project."""
         exists = not is_posted(event.session) and os.path.isdir(event.scope)
         return event.scope if exists else self._brains.directory
+
+
+def describe_counted(card: Card) -> str:
+    """Return the line for the user about a card that was counted because of a complaint."""
+    return (
+        f"lessons: counted “{clean_line(card.title)}” again, as you said that it came back "
+        f"(seen {card.occurrences}×); `lessons edit {shell_word(card.id)}` corrects it"
+    )
 
 
 def _check_proposal_size(

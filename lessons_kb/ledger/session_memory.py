@@ -238,6 +238,8 @@ class SessionMemory:
     """The number of drafts that have not been mentioned to the user yet. At the start, these are
     all open drafts.
     """
+    counted: list[str] = field(default_factory=list)
+    """Lines for the user about cards that were counted because of a complaint."""
     offered: bool = False
     """Whether the drafts that were open when the session began were mentioned to the user."""
     unattended: bool = False
@@ -403,14 +405,18 @@ class SessionMemory:
         return texts
 
     def tell_drafted(self, can: Channel) -> tuple[str, ...]:
-        """Return one line about the drafts that are new to the user, if it can be shown now."""
-        count = self.drafted if can.lines else 0
-        if not count:
+        """Return one line about the drafts that are new to the user, and one line for each card
+        that was counted, if they can be shown now.
+        """
+        if not can.lines:
             return ()
-        self.drafted = 0
+        lines, self.counted = tuple(self.counted), []
+        count, self.drafted = self.drafted, 0
+        if not count:
+            return lines
         drafts = "1 draft" if count == 1 else f"{count} drafts"
         here = f"{can.review} here, or " if can.review else ""
-        return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
+        return (*lines, f"lessons: {drafts} to review: {here}`lessons review` in a terminal")
 
 
 def _read_seconds(text: str) -> float:
@@ -446,7 +452,7 @@ _RECORDS: Mapping[str, type[Any]] = {
 _SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": StopOrder}
 _MANY = 500
 _MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
-_MOST |= {"spawned": 8, "answered": 16, "waiting": 8, "named": 8, "late_lines": 8}
+_MOST |= {"spawned": 8, "answered": 16, "waiting": 8, "named": 8, "late_lines": 8, "counted": 8}
 """Mapping from each field to the maximum number of entries that are stored."""
 
 

@@ -18,9 +18,13 @@ SECTIONS = ("Situation", "Fix")
 """The sections that contain the evidence."""
 _MAX_EXCERPT = 800
 """The maximum number of characters of a diff in a card."""
+_GAP = "…"
+"""The line that stands for the lines of a diff that were left out."""
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _COMMIT = re.compile(r"Commit `([0-9a-f]{7,40})`: ")
 _FILE_HEADER = re.compile(r"(?m)^(?:diff --git|index|new file mode|similarity index) .*\n")
+_HEADS = ("@@ ", "--- ", "+++ ")
+"""The first characters of the lines before the changes of a file and of a hunk."""
 _STAYS = (
     *("What failed", "Failing tests: ", "The change was rolled back: ", "An action was refused: "),
     *("What fixed it:", "What was changed:", "The change that made it pass:"),
@@ -71,7 +75,8 @@ def shorten_evidence(text: str, evidence: Collection[str]) -> str:
             continue
         if head.lstrip("`~") == "diff" and not has_diff:
             has_diff = True
-            kept = _cut_diff(block.lines)
+            first, *diff, last = block.lines
+            kept = [first, *_cut_diff(diff), last]
         else:
             kept = block.lines if head.startswith(_STAYS) or head.lstrip("`~") == "text" else []
         if kept != block.lines:
@@ -114,15 +119,44 @@ def _read_blocks(body: str) -> Iterator[_Block]:
 
 
 def _cut_diff(lines: list[str]) -> list[str]:
-    """Return the lines of a fenced diff, cut to an excerpt if it is long."""
-    head, *changes, tail = lines
-    if sum(len(line) + 1 for line in changes) <= _MAX_EXCERPT:
+    """Return the lines of a diff, cut to an excerpt if they are long.
+
+    The lines around a change are cut first, from the farthest to the nearest.
+    """
+    if _count_chars(lines) <= _MAX_EXCERPT:
         return lines
+    shown = _FILE_HEADER.sub("", "\n".join(lines)).split("\n")
+    for distance in (3, 2, 1, 0):
+        excerpt = _cut_context(shown, distance)
+        if _count_chars(excerpt) <= _MAX_EXCERPT:
+            return excerpt
     kept: list[str] = []
     size = 0
-    for line in _FILE_HEADER.sub("", "\n".join(changes)).split("\n"):
+    for line in excerpt:
         size += len(line) + 1
         if size > _MAX_EXCERPT:
             break
         kept.append(line)
-    return [head, *kept, "…", tail]
+    return [*kept, _GAP]
+
+
+def _cut_context(lines: list[str], distance: int) -> list[str]:
+    """Return a diff without the lines that are farther than ``distance`` from the next change.
+
+    A mark stands for the lines of each gap.
+    """
+    near: set[int] = set()
+    for number, line in enumerate(lines):
+        if line.startswith(("+", "-")) and not line.startswith(_HEADS):
+            near.update(range(number - distance, number + distance + 1))
+    kept: list[str] = []
+    for number, line in enumerate(lines):
+        if number in near or line.startswith(_HEADS):
+            kept.append(line)
+        elif kept[-1:] != [_GAP]:
+            kept.append(_GAP)
+    return kept
+
+
+def _count_chars(lines: list[str]) -> int:
+    return sum(len(line) + 1 for line in lines)

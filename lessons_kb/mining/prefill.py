@@ -102,10 +102,10 @@ def pick_causes(sentences: Iterable[str]) -> list[str]:
 def states_reason(sentence: str) -> bool:
     """Return whether a sentence says why something failed.
 
-    The advantages of a fix are no reason, and a sentence that begins with "it" is not understood
-    without the sentence before it.
+    The advantages of a fix are no reason, and neither is an instruction. A sentence that begins
+    with "it" is not understood without the sentence before it.
     """
-    if not shows("explains", sentence.lower()):
+    if not shows("explains", sentence.lower()) or _phrase("command").search(sentence):
         return False
     if not (_begins_sentence(sentence) and _is_complete(sentence)):
         return False
@@ -134,7 +134,8 @@ def pick_mechanism(sentences: Iterable[str]) -> list[str]:
 def _states_mechanism(text: str) -> bool:
     if not all(_phrase(name).search(text) for name in ("mechanism", "fault", "past")):
         return False
-    is_doubtful = any(_phrase(name).search(text) for name in ("no reason", "housekeeping"))
+    doubts = ("no reason", "housekeeping", "command")
+    is_doubtful = any(_phrase(name).search(text) for name in doubts)
     return not is_doubtful and _begins_sentence(text) and _is_complete(text)
 
 
@@ -149,8 +150,9 @@ def pick_items(sentences: Iterable[str], *, of_commit: bool = False) -> list[str
 def is_instruction(sentence: str, *, of_commit: bool = False) -> bool:
     """Return whether a sentence tells its reader what to do in a future change.
 
-    "Add a check" describes a change that was made, and housekeeping prevents no mistake. In the
-    message of a commit, "Use a lock" also names the change, unless it says what it prevents.
+    "Add a check" describes a change that was made, and housekeeping prevents no mistake. A card has
+    no "here", because its reader does not see the code beside the sentence. In the message of a
+    commit, "Use a lock" also names the change, unless it says what it prevents.
     """
     text = sentence.strip()
     is_imperative = _phrase("imperative").search(text) is not None
@@ -158,7 +160,7 @@ def is_instruction(sentence: str, *, of_commit: bool = False) -> bool:
         is_imperative = _phrase("precaution").search(text) is not None
     if not (is_imperative or _phrase("instruction").search(text)) or not _is_complete(text):
         return False
-    return not any(_phrase(name).search(text) for name in ("report", "housekeeping"))
+    return not any(_phrase(name).search(text) for name in ("report", "housekeeping", "place"))
 
 
 def pick_symptoms(prompts: Iterable[str], errors: Iterable[str]) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ brain's cache that delays further runs for this session by at most a minute, and
 process (see ``process.programs``). The process begins with ``draft_session``: it removes the mark,
 ``Drafts.collect`` writes the drafts that the session's events call for, and the session's state
 stores their number. The session's next prompt, or the end of its next turn, names them to the user;
-the start of a session names all drafts that wait (``SessionMemory.tell_drafted``). ``lessons
-review`` also collects drafts, in case a run was killed.
+the start of a session names all drafts that wait (``SessionMemory.tell_drafted``). Cards that were
+counted because of a complaint are named in the same way. ``lessons review`` also collects drafts,
+in case a run was killed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.make_brain import retire_first_lesson
 from lessons_kb.collection.drafts import Drafts
+from lessons_kb.collection.new_drafts import describe_counted
 from lessons_kb.ledger.given import find_given
 from lessons_kb.ledger.session_memory import lend_memory
 from lessons_kb.process.programs import start_draft_process
@@ -54,8 +56,10 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
             if any(card.id == FIRST_LESSON for card in find_given(brains.members, session)):
                 retire_first_lesson()
             new_ids = [draft_id for draft_id in collected if draft_id not in ids_before]
-            if new_ids:
+            counted = [describe_counted(card) for card in drafts.counted]
+            if new_ids or counted:
                 with lend_memory(brain.hook_journal, session) as state:
+                    state.counted += counted
                     state.drafted += len(new_ids)
                     state.drafts += new_ids
     except Exception as error:  # no other process sees this error

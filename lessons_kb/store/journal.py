@@ -13,6 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from math import inf
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
@@ -358,12 +359,15 @@ class Ledger(_Table):
         )
         return [Occasion(**dict(zip(_OCCASION, row, strict=True))) for row in rows]
 
-    def bump(self, session: str, card: str, *, at: float) -> None:
-        """Store that a mistake came back in a session although the session had the lesson."""
+    def bump(self, session: str, card: str, *, at: float, before: float = inf) -> None:
+        """Store that a mistake came back in a session although the session had the lesson.
+
+        ``before`` is the time before which the session must have had it.
+        """
         self._db.run(
             "UPDATE ledger SET bumped = :at"  # noqa: S608
-            f" WHERE {_SAME_SESSION} AND card = :card AND NOT bumped",
-            {"session": session, "at": at, "card": card},
+            f" WHERE {_SAME_SESSION} AND card = :card AND at < :before AND NOT bumped",
+            {"session": session, "at": at, "card": card, "before": before},
         )
 
     def take_back(self, card: str, *, at: float) -> None:

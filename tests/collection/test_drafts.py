@@ -194,6 +194,39 @@ def test_a_prompt_that_says_it_broke_again_counts_the_card_of_that_mistake(brain
     assert brain.cards.get(card.id).occurrences == card.occurrences + 2
 
 
+def test_a_counted_complaint_takes_over_only_a_request_that_matches_the_card(brain, tell):
+    card = brain.drafts.accept(brain.drafts.propose(TITLE, **GOOD).id)
+    complaint = "the total of the cart is wrong, it broke again"
+    related = "Why is the total of the cart wrong?"
+    for session, request in {"a": "Rename the header component", "b": related, "c": ""}.items():
+        if request:
+            tell("prompt", request, session=session)
+        tell("prompt", complaint, session=session)
+        drafts = Drafts(brain)
+        assert drafts.collect(session) == []
+        assert [counted.id for counted in drafts.counted] == [card.id]
+        assert drafts.collect(session) == drafts.counted == []
+    counted = brain.cards.get(card.id)
+    assert counted.occurrences == card.occurrences + 3
+    assert counted.examples == (*card.examples, related)
+
+
+def test_only_a_lesson_that_came_before_the_complaint_was_no_help(brain, tell):
+    card = brain.drafts.accept(brain.drafts.propose(TITLE, **GOOD).id)
+    complaint = "the total of the cart is wrong, it broke again"
+    brain.preflight(complaint, session="earlier")
+    tell("prompt", complaint, session="with", at=time.time())
+    brain.preflight(complaint, session="with")
+    brain.drafts.collect("with")
+    brain.preflight(complaint, session="before")
+    tell("prompt", complaint, session="before", at=time.time())
+    brain.drafts.collect("before")
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 2
+    occasions = brain.members[0].journal.ledger.find(cards=[card.id])
+    outcomes = {occasion.session: occasion.outcome for occasion in occasions}
+    assert outcomes == {"earlier": "unknown", "with": "unknown", "before": "came back"}
+
+
 def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     brain.drafts.accept(brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id)
     again = brain.drafts.propose("The total of the cart was hard-coded.", example="Tax", **GOOD)

@@ -115,3 +115,40 @@ def test_a_short_change_stays_as_it_is():
     card = finish_card(write_in(draft), list_evidence(draft))
     assert "diff --git a/pay.py b/pay.py\nindex 1..2 100644" in card
     assert "…" not in card
+
+
+def test_an_excerpt_spends_its_lines_on_the_change_rather_than_on_what_stands_around_it():
+    before = "\n".join(f"     before_the_fix_of_the_key({number})" for number in range(12))
+    between = "\n".join(f"     between_the_two_changes({number})" for number in range(12))
+    change = f"""\
+{before}
+-    key = new_key()
++    key = key_of(charge)
+{between}
+-    post(charge)
++    post(charge, key)
+     after_the_fix()"""
+    draft = DRAFT.replace(CHANGE, f" import bank\n+import keys\n import log\n{change}")
+    card = finish_card(write_in(draft), list_evidence(draft))
+    for changed in (
+        "+import keys\n",
+        "-    key = new_key()\n+    key = key_of(charge)\n",
+        "-    post(charge)\n+    post(charge, key)\n",
+    ):
+        assert changed in card
+    assert "@@ -1,2 +1,200 @@" in card
+    beside = "     before_the_fix_of_the_key(11)\n-    key = new_key()"
+    assert beside in card, "lines beside the change stay while there is room"
+    assert "before_the_fix_of_the_key(5)" not in card
+    assert "\n…\n" in card
+    excerpt = card.split("```diff\n")[1].split("\n```")[0]
+    assert len(excerpt) <= 820
+
+
+def test_a_change_without_lines_around_it_stays_whole_before_any_line_around_another():
+    lines = "\n".join(f"+    charge_the_customer_by_number({number})" for number in range(15))
+    long = "\n".join(f"     {'context ' * 20}{number}" for number in range(6))
+    draft = DRAFT.replace(CHANGE, f"{long}\n{lines}\n{long}")
+    card = finish_card(write_in(draft), list_evidence(draft))
+    assert lines in card
+    assert "context" not in card

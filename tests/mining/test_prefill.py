@@ -233,3 +233,47 @@ LONG = "Import the orders of each warehouse. Then " + "send all of them to the b
 ])  # fmt: skip
 def test_a_symptom_is_no_cut_text(facts, symptoms):
     assert sketch(**facts).symptoms == symptoms
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Don't retry requests that failed due to authentication errors.",
+        "Do not reuse the token, because the request failed with a stale token.",
+        "Retry the request because the first token was stale.",
+        "Remove the cached token because it was wrong after a restart.",
+        "When the login fails, keep the token, because it was lost before.",
+        "Never log in twice, which caused a crash.",
+    ],
+)
+def test_an_instruction_is_no_cause(order):
+    mechanism = "The token was dropped because the error of another request failed the login."
+    assert find_cause(causes=[order]) == find_cause(body=order) == ""
+    assert find_cause(causes=[order, mechanism]) == mechanism
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        "Retry failed because the token was stale.",
+        "Read requests were lost because the lock was never released.",
+        "Start was called twice because the flag was lost.",
+        "하지 않은 잠금 때문에 두 번 저장되었다",
+    ],
+)
+def test_a_cause_that_begins_like_an_instruction_stays(mechanism):
+    assert find_cause(causes=[mechanism]) == mechanism
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "Do NOT remove expired tokens here.",
+        "Never call this function while the lock is held.",
+        "Here, always refresh the token before the request.",
+        "Make sure this branch never drops the token.",
+    ],
+)
+def test_an_item_that_points_at_the_code_beside_it_is_left_out(item):
+    assert list_items(causes=[item]) == []
+    assert list_items(causes=["Do NOT remove expired tokens before the refresh."]) != []

@@ -116,6 +116,39 @@ def test_the_next_prompt_tells_of_new_drafts_once_and_hands_the_agent_the_eviden
 
 
 @pytest.mark.slow
+def test_a_complaint_that_counts_a_card_is_told_once_with_the_way_back(
+    claude, drafted, drafts, repository
+):
+    with Brain.open(repository) as brain:
+        before = brain.cards.get("telegram-allowlist")
+    claude.prompt("Rename the header component")
+    claude.stop_as_usual()
+    complaint = "It broke again: the telegram command that restarts the service is for everybody"
+    claude.prompt(complaint, 2)
+    claude.stop_as_usual()
+    drafted()
+    assert drafts() == []
+    with Brain.open(repository) as brain:
+        card = brain.cards.get("telegram-allowlist")
+        outcomes = brain.stats.effect("telegram-allowlist").outcomes
+    seen = before.occurrences + 1
+    assert (card.occurrences, card.examples) == (seen, before.examples)
+    assert outcomes.get("came back", 0) == 0, "the lesson came with the complaint"
+    line = claude.prompt("And now something else", 3).line
+    assert line == (
+        f"lessons: counted “{card.title}” again, as you said that it came back (seen {seen}×); "
+        f"`lessons edit {card.id}` corrects it"
+    )
+    assert claude.prompt("And now something else 4", 4).line == ""
+    claude.prompt(f"{complaint}!", 5)
+    claude.stop_as_usual()
+    drafted()
+    with Brain.open(repository) as brain:
+        assert brain.stats.effect("telegram-allowlist").outcomes.get("came back") == 1
+    assert read_troubles() == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("settled", [False, True])
 def test_no_evidence_is_handed_where_it_is_off_or_settled(
     claude, drafted, drafts, repository, settled
