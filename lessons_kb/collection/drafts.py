@@ -192,9 +192,12 @@ class Drafts(NewDrafts):
             )
 
     def _check_duplicates(self, draft: Draft) -> None:
-        """Raise DuplicateCard if a card is the same lesson or a near-duplicate."""
+        """Raise DuplicateCard if a card is the same lesson or a near-duplicate.
+
+        A template is no lesson yet, so a draft cannot be counted on it.
+        """
         for duplicate in self.find_near_duplicates(draft):
-            if duplicate.level != RELATED:
+            if duplicate.level != RELATED and not duplicate.card.template:
                 existing = duplicate.card.id
                 raise DuplicateCard(
                     f"{duplicate.reason}; `lessons review --merge {draft.id} {existing}` counts "
