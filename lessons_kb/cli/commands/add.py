@@ -165,7 +165,7 @@ def add(
         project=project,
         stage=stage,
     )
-    brains = open_brain()
+    brains = open_brain(for_new_card=True)
     if draft:
         _propose(brains, title, chosen)
         return

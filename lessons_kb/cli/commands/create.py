@@ -88,7 +88,7 @@ def create(
         stage=stage,
     )
     details = chosen.as_details()
-    brains = open_brain()
+    brains = open_brain(for_new_card=True)
     sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
