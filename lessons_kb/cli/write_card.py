@@ -300,9 +300,11 @@ def say_paths(brains: Brains, card: Card) -> None:
         say(f"no file of this project matches the path {clean_line(path)}")
     if len(unmatched) == len(card.paths):
         return
-    problem = load(BROAD_PATHS).explain_broad_paths(card, brains.directory)
-    if problem:
-        say(problem)
+    broad_paths = load(BROAD_PATHS)
+    for explain in (broad_paths.explain_broad_paths, broad_paths.explain_wide_gate):
+        problem = explain(card, brains.directory)
+        if problem:
+            say(problem)
 
 
 def settle_similar(brains: Brains, card: Card, on_duplicate: str | None) -> bool:
