@@ -128,7 +128,7 @@ class Cards(CardEdits):
                     return self.bump(existing)[0]
                 command = f"count it with `lessons bump {existing}`"
                 if self.get(existing).template:
-                    command = f"it is still a template, fill it in with `lessons edit {existing}`"
+                    command = f"fill in this template, which `lessons show {existing}` prints"
                 raise DuplicateCard(
                     f"{reason}; {command}, or write a second card with --on-duplicate new",
                     existing=existing,

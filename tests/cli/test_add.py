@@ -267,7 +267,7 @@ def test_an_unfilled_template_is_never_counted(lessons, answer, brain, command, 
     monkeypatch.setenv("EDITOR", "true")
     template = lessons("create", TITLE).out.strip()
     advised = lessons(command, TITLE, *WHOLE).err
-    assert f"fill it in with `lessons edit {template}`" in advised
+    assert f"fill in this template, which `lessons show {template}` prints" in advised
     assert "bump" not in advised
     asked = answer(command, TITLE, *(WHOLE if command == "add" else ()), typed="\n\n")
     assert f"an unfilled template, which `lessons edit {template}` opens" in " ".join(asked.split())
