@@ -29,6 +29,7 @@ DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 START_SECONDS = 8.0  # for the start of a session: 80 % of the timeout that our handler declares
 DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
 TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # identifies the event for all processes that answer it
+OFF_VARIABLE = b"LESSONS_HOOKS"  # with the value 0, no event is answered
 MODULE = "module"  # the argument that prints how a module inside the agent reaches the daemon
 MODULE_VARIABLE = b"LESSONS_MODULE"  # with the value 0, such a module does nothing
 STRICT = "strict"  # the argument that refuses a call if no gate can decide about it
@@ -199,7 +200,9 @@ class Client:
     """One event, from its first byte to the output before the deadline."""
 
     def __init__(self, agent: str, variables: dict[bytes, bytes], *, strict: bool) -> None:
-        self.agent, self.variables, self.is_strict = agent, variables, strict
+        self.agent, self.variables = agent, variables
+        self.is_off = variables.get(OFF_VARIABLE) == b"0"
+        self.is_strict = strict and not self.is_off
         self.started = time.monotonic()
         chosen = variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace")
         self.chosen = chosen
@@ -226,6 +229,8 @@ class Client:
         answer: list[bytes] = []
         try:
             self._read_event()
+            if self.is_off:
+                _leave((1, self.silence))
             self.deadline = find_deadline(self.event, self.chosen)
             self.is_busy = any(name in self.event for name in CALLS)
             _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001), GRACE_SECONDS)
@@ -459,7 +464,8 @@ def describe_connection(variables: dict[bytes, bytes]) -> bytes:
     It is the path of the socket, followed by the variables ``NAME=value``, separated by NUL. It is
     empty if the module is turned off.
     """
-    if b"0" in (variables.get(MODULE_VARIABLE), variables.get(b"LESSONS_DAEMON")):
+    switches = (OFF_VARIABLE, MODULE_VARIABLE, b"LESSONS_DAEMON")
+    if any(variables.get(switch) == b"0" for switch in switches):
         return b""
     try:
         path = socket_path(identity(variables))

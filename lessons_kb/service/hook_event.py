@@ -15,6 +15,7 @@ from lessons_kb import hook_gates
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
 from lessons_kb.agents.table import (
     AGENTS,
+    SILENCED,
     Agent,
     event_name,
     find_host,
@@ -78,6 +79,8 @@ def answer_event(
         payload = _parse(data)
         if payload is None:
             log_failure(agent, name, "the event is not a JSON object; nothing was done")
+            return row.silence, ""
+        if environment.get(SILENCED) == "0":
             return row.silence, ""
         row = AGENTS[find_host(agent, payload, environment)]
         name = event_name(payload, row.name)

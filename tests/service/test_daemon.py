@@ -116,6 +116,13 @@ def test_an_option_of_the_hook_is_no_agent_and_leaves_no_error(installation):
     assert (installation.status()["answered"], installation.status()["last_error"]) == (0, "")
 
 
+def test_switching_hooks_off_also_holds_beside_a_daemon(installation):
+    """The variable was read only without a daemon."""
+    installation.start()
+    assert installation.prompt("off", LESSONS_HOOKS="0") == ""
+    assert LESSON in installation.prompt("on")
+
+
 def test_one_killed_or_without_its_socket_is_named_and_replaced(installation):
     first = installation.start()["pid"]
     os.kill(first, signal.SIGSTOP)
