@@ -309,15 +309,23 @@ def describe_below(directory: str) -> str:
     more = f" (and {counted(len(below) - 1, 'other brain')})" if below[1:] else ""
     if work_tree and not trust.is_trusted(root):
         return (
-            f"the brain in {root}{more} does not hold here yet; read its cards, then run "
+            f"the brain in {root}{more} is not trusted yet; read its cards, then run "
             f"`lessons trust {shell_word(root)}`"
         )
     entry = f'brain = "{os.path.relpath(root, top).replace(os.sep, "/")}"'
     return (
-        f"the brain in {root}{more} does not hold here; "
+        f"the brain in {root}{more} does not apply here; "
         f"choose it, as in `lessons --brain {shell_word(root)} list`, or write {entry} into "
         f"{os.path.join(top, locate.CONFIG_NAME)}"
     )
+
+
+def find_untrusted_below(directory: str) -> list[str]:
+    """Return the brains in the git work tree of ``directory`` that need trust to apply to it."""
+    around = locate.upwards(directory)
+    top = repositories.find_work_tree(around)
+    below = repositories.find_below(top) if top else []
+    return [root for root in below if root not in around and not trust.is_trusted(root)]
 
 
 def describe_unclaimed(directory: str) -> str:

@@ -13,6 +13,7 @@ from lessons_kb.brain.discovery import (
     count_cards_below,
     describe_below,
     describe_moved_state,
+    find_untrusted_below,
     follow_settings,
     look,
     untrusted_hint,
@@ -168,7 +169,8 @@ def count_files(root: str) -> tuple[int, int]:
 def trust_brain(folder: str, *, revoke: bool = False) -> str:
     """Trust the brain that applies to ``folder``, or end the trust. Return the root of the brain.
 
-    If the folder is not a brain, the nearest brain above it is meant. A repository inside that
+    If the folder is not a brain, the nearest brain above it is meant. For the working directory, it
+    may also be the only untrusted brain of the git work tree. A repository inside that
     brain is the exception, because its cards are not part of the brain until the repository itself
     is trusted. Raises ConfigError if the settings cannot be used, because their next change would
     end the trust. Raises Untrusted if agents would ignore the place where trust is recorded.
@@ -185,6 +187,9 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         if revoke:
             applying.reverse()
         roots = [root for root in applying if root != os.path.realpath(user_brain())]
+        below = find_untrusted_below(real)
+        if not roots and not revoke and len(below) == 1:
+            roots = below
     elif not roots and not find_below(real) and scan_brain(real, DEFAULTS, ()).files:
         roots = [real]  # a folder that LESSONS_BRAIN names needs no lessons.toml
     if not roots:

@@ -12,10 +12,16 @@ import typer
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import Discovery, describe_unclaimed, describe_untrusted, look
+from lessons_kb.brain.discovery import (
+    Discovery,
+    describe_unclaimed,
+    describe_untrusted,
+    find_untrusted_below,
+    look,
+)
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, failures, options, say
-from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.errors import InputError, LessonsError, Untrusted
 from lessons_kb.on_demand import COMPLETE_IDS, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import find_brains, git_top
@@ -144,12 +150,14 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(split_commas(text))
 
 
-def open_brain(discovery: Discovery | None = None) -> Brains:
+def open_brain(discovery: Discovery | None = None, *, for_new_card: bool = False) -> Brains:
     """Open the brains that ``--brain`` names, or else those that apply to the working directory.
 
     Brains without trust are left out, and one line on stderr reports it. All brains are closed when
     the command ends. A line on stderr then names the folders in them that were not read.
-    ``discovery`` is the result of ``look`` for the working directory, if the command has it.
+    ``discovery`` is the result of ``look`` for the working directory, if the command has it. With
+    ``for_new_card``, Untrusted is raised if a new card would be written to the user's own brain
+    only because the brain of the project is not trusted.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -161,7 +169,14 @@ def open_brain(discovery: Discovery | None = None) -> Brains:
         discovery = discovery or look(here)
         untrusted = discovery.untrusted
         brains = Brains.discover(here, found=discovery)
-        only_user_brain = list(discovery.trusted) == [os.path.realpath(user_brain())]
+        own = os.path.realpath(user_brain())
+        only_user_brain = list(discovery.trusted) == [own]
+        if for_new_card and only_user_brain and (untrusted or find_untrusted_below(here)):
+            reason = describe_unclaimed(here)
+            if untrusted:
+                reason = describe_untrusted(untrusted, discovery.named)
+            other = f"`--brain {shell_word(own)}` writes to your own brain"
+            raise Untrusted(f"nothing was written: {reason}; {other}")
         if untrusted:
             say(describe_untrusted(untrusted, discovery.named))
         elif only_user_brain:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import Discovery, describe_below, look
+from lessons_kb.brain.discovery import Discovery, describe_below, find_untrusted_below, look
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS
 from lessons_kb.cli.connected import list_connected
@@ -160,11 +160,14 @@ def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
     """Yield the brains that exist here but give agents nothing."""
     if discovery.missing:
         yield Problem(visible(discovery.missing), "")
-    for root in discovery.untrusted:
-        yield Problem(f"{_short(root)} is not trusted", f"lessons trust {_shell_path(root)}")
+    here = os.getcwd()
     is_only_users = list(discovery.trusted) == [os.path.realpath(user_brain())]
-    if is_only_users and not discovery.untrusted and not options().brains:
-        here = os.getcwd()
+    untrusted = discovery.untrusted
+    if not untrusted and (is_only_users or not discovery.trusted):
+        untrusted = tuple(find_untrusted_below(here))
+    for root in untrusted:
+        yield Problem(f"{_short(root)} is not trusted yet", f"lessons trust {_shell_path(root)}")
+    if is_only_users and not untrusted and not options().brains:
         if hint := describe_below(here):
             yield Problem(visible(hint), "")
         elif git_top(here):

@@ -134,6 +134,10 @@ class CardOptions:
     project: str | None
     stage: str | None
 
+    def has_text(self) -> bool:
+        """Return whether the user has written a cause, an item or a symptom."""
+        return any(text.strip() for text in (self.why, *self.items, *self.symptoms))
+
     def as_details(self) -> dict[str, Any]:
         """Return the options as keyword arguments of ``Cards.create``."""
         items = [clean_line(item) for item in self.items if item.strip()]
@@ -184,11 +188,14 @@ def write_card(
     return Cards(brains).create(title, on_duplicate=rule, whole=whole, **details)
 
 
-def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
+def ask_duplicate(
+    brains: Brains, error: DuplicateCard, on_duplicate: str | None, *, has_text: bool
+) -> Card | None:
     """Ask how to treat a duplicate. Return the card with a higher count, or None for a new card.
 
     Raises ``error`` if the user has already decided or cannot be asked. A card that demands the
-    opposite is written if the user agrees.
+    opposite is written if the user agrees. With ``has_text``, the new card has text that a count
+    would lose, so that enter writes the card. A template is not counted.
     """
     if on_duplicate not in (None, "ask") or not is_interactive():
         raise error
@@ -197,9 +204,17 @@ def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None
         question = "Write it all the same, so that an agent gets only one of the two?"
         typer.confirm(question, abort=True, err=True)
         return None
-    question = "[b]ump it, write a [n]ew card, or [s]top?"
-    answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
-    if answer not in ("b", "n"):
+    if Cards(brains).get(error.existing).template:
+        name = shell_word(error.existing)
+        say(f"it is still an unfilled template, which `lessons edit {name}` opens")
+        question, default, allowed = "Write a [n]ew card, or [s]top?", "s", "n"
+    else:
+        loss = " (what you wrote is not kept)" if has_text else ""
+        question = f"[b]ump it{loss}, write a [n]ew card, or [s]top?"
+        default, allowed = "b", "bn"
+    default = "n" if has_text else default
+    answer = typer.prompt(question, default=default, err=True).strip().lower()[:1]
+    if not answer or answer not in allowed:
         raise typer.Abort
     return Cards(brains).bump(error.existing)[0] if answer == "b" else None
 
@@ -285,9 +300,11 @@ def say_paths(brains: Brains, card: Card) -> None:
         say(f"no file of this project matches the path {clean_line(path)}")
     if len(unmatched) == len(card.paths):
         return
-    problem = load(BROAD_PATHS).explain_broad_paths(card, brains.directory)
-    if problem:
-        say(problem)
+    broad_paths = load(BROAD_PATHS)
+    for explain in (broad_paths.explain_broad_paths, broad_paths.explain_wide_gate):
+        problem = explain(card, brains.directory)
+        if problem:
+            say(problem)
 
 
 def settle_similar(brains: Brains, card: Card, on_duplicate: str | None) -> bool:
@@ -300,7 +317,8 @@ def settle_similar(brains: Brains, card: Card, on_duplicate: str | None) -> bool
     if on_duplicate not in (None, "ask", "fail") or card.occurrences > 1:
         return False
     near = Cards(brains).find_near_duplicates(card)
-    similar = [duplicate for duplicate in near if duplicate.card.id != card.id]
+    others = [duplicate for duplicate in near if duplicate.card.id != card.id]
+    similar = [duplicate for duplicate in others if not duplicate.card.template]
     if not similar:
         return False
     other = similar[0].card

@@ -126,9 +126,11 @@ class Cards(CardEdits):
                 existing, reason = duplicate
                 if on_duplicate == "bump":
                     return self.bump(existing)[0]
+                command = f"count it with `lessons bump {existing}`"
+                if self.get(existing).template:
+                    command = f"fill in this template, which `lessons show {existing}` prints"
                 raise DuplicateCard(
-                    f"{reason}; count it with `lessons bump {existing}`, "
-                    "or write a second card with --on-duplicate new",
+                    f"{reason}; {command}, or write a second card with --on-duplicate new",
                     existing=existing,
                 )
             missing = find_lacks(document) if whole else ()

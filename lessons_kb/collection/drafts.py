@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.edit_sources import copy_sources, drop_session_quotes
 from lessons_kb.cards.sources import read_sources_of
@@ -47,6 +49,25 @@ class Drafts(NewDrafts):
         self._brains.refresh()
         nearest: list[Card] = self._brain.read(partial(load(NEAREST_CARDS).find_nearest, card=card))
         return nearest
+
+    def find_merge_targets(self, draft: Draft) -> list[Card]:
+        """Return the cards on which a draft may be counted, the likeliest first.
+
+        Near-duplicates come first, then the cards that guard a file of the draft, then the cards
+        that share words with it.
+        """
+        card = self._parse(draft.id, draft.text).card
+        if card is None:
+            return []
+        duplicates = [duplicate.card for duplicate in self.find_near_duplicates(draft)]
+        by_words = self.find_nearest(draft)
+        guarding: list[Card] = []
+        for brain in self._brains.members:
+            guarding += brain.read(partial(_find_guarding, paths=card.paths))
+        ranks = {other.id: rank for rank, other in enumerate(by_words)}
+        guarding.sort(key=lambda other: ranks.get(other.id, len(ranks)))
+        targets = {other.id: other for other in (*duplicates, *guarding, *by_words)}
+        return [other for other in targets.values() if other.is_injectable and other.id != draft.id]
 
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Replace the text of a draft. ``digest`` is as in ``accept``."""
@@ -192,9 +213,12 @@ class Drafts(NewDrafts):
             )
 
     def _check_duplicates(self, draft: Draft) -> None:
-        """Raise DuplicateCard if a card is the same lesson or a near-duplicate."""
+        """Raise DuplicateCard if a card is the same lesson or a near-duplicate.
+
+        A template is no lesson yet, so a draft cannot be counted on it.
+        """
         for duplicate in self.find_near_duplicates(draft):
-            if duplicate.level != RELATED:
+            if duplicate.level != RELATED and not duplicate.card.template:
                 existing = duplicate.card.id
                 raise DuplicateCard(
                     f"{duplicate.reason}; `lessons review --merge {draft.id} {existing}` counts "
@@ -217,3 +241,8 @@ class Drafts(NewDrafts):
             if facts.get("state", OPEN) == OPEN:  # otherwise the first decision stays
                 facts |= {"state": state, "card": card}
             self._folder.settle(draft.id, facts, now=time.time(), over=over)
+
+
+def _find_guarding(brain: Brain, *, paths: Sequence[str]) -> list[Card]:
+    """Return the cards of a brain that guard one of the files."""
+    return list(brain.cards(brain.guarding(paths)).values())

@@ -35,7 +35,7 @@ from lessons_kb.detect.matcher import (
     language_of,
 )
 from lessons_kb.errors import ConfigError, InputError, StorageError
-from lessons_kb.find.broad_paths import explain_broad_paths
+from lessons_kb.find.broad_paths import explain_broad_paths, explain_wide_gate
 from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.freshness.refresh import find_unmatched_paths, judge_documents
 from lessons_kb.model import CURRENT, NOTE, Card, Document, Finding, Pattern
@@ -150,7 +150,7 @@ def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
 
 
 def check_broad_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
-    """Return findings about active cards with ``paths`` that do not bring them before an edit."""
+    """Return findings about active cards with ``paths`` that match too many files."""
     if not git_top(directory):
         return []
     guarding: list[tuple[Document, Card]] = []
@@ -163,10 +163,13 @@ def check_broad_paths(documents: Iterable[Document], directory: str) -> list[Fin
     files = list_tree(directory)
     findings = []
     for document, card in guarding:
+        line = find_line_of("paths", document.key_lines)
         message, _, fix = explain_broad_paths(card, directory, files).partition("; ")
         if message:
-            line = find_line_of("paths", document.key_lines)
             findings.append(_finding(card.id, line, "broad-path", message, fix))
+        message, _, fix = explain_wide_gate(card, directory, files).partition("; ")
+        if message:
+            findings.append(_finding(card.id, line, "wide-gate", message, fix, "info"))
     return findings
 
 

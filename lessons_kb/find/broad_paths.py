@@ -12,13 +12,15 @@ from collections.abc import Iterable, Iterator
 from glob import has_magic
 
 from lessons_kb.errors import InputError
-from lessons_kb.model import NO_GATE, RULE, Card
+from lessons_kb.model import ASK_GATE, NO_GATE, RULE, Card
 from lessons_kb.on_demand import LIST_TREE, load
 from lessons_kb.text.paths import relative_path
 from lessons_kb.text.patterns import compile_globs, match_globs
 
 FEW_FILES = 5
 """The maximum number of files that a narrow glob matches."""
+MANY_GUARDED = 20
+"""The maximum number of files that a gate guards without a remark."""
 _LOOKED_THROUGH = 200
 """The number of files that are tested, because there is no time for more before a call."""
 
@@ -52,6 +54,26 @@ def explain_broad_paths(card: Card, scope: str, files: Iterable[str] | None = No
     return (
         f"not injected before an edit: its `paths` {problem}; name the files, or add `gate: once`"
     )
+
+
+def explain_wide_gate(card: Card, scope: str, files: Iterable[str] | None = None) -> str:
+    """Return how many files the gate of a card guards, or "" if they are not many.
+
+    ``files`` is as in `explain_broad_paths`.
+    """
+    if card.gate == NO_GATE or not card.paths:
+        return ""
+    try:
+        globs = compile_globs(card.paths)
+    except InputError:  # `lint` reports it
+        return ""
+    if files is None:
+        files = load(LIST_TREE).list_tree(scope)
+    count = sum(match_globs(globs, file) for file in files)
+    if count <= MANY_GUARDED:
+        return ""
+    act = "asks about" if card.gate == ASK_GATE else "refuses"
+    return f"this gate guards {count:,} files and {act} each once in a session; name fewer files"
 
 
 def find_unmatched(card: Card, scope: str) -> list[str]:

@@ -448,9 +448,7 @@ class RowSource:
 
     def nearest(self, draft: Draft) -> tuple[Card, ...]:
         """Return the cards into which a draft may be merged, best first."""
-        near_duplicates = Drafts(self.brains).find_near_duplicates(draft)
-        cards = {duplicate.card.id: duplicate.card for duplicate in near_duplicates}
-        return tuple(cards.values())
+        return tuple(Drafts(self.brains).find_merge_targets(draft))
 
     def do(self, act: str, row: Row) -> Outcome:
         """Perform an action on a row: bump, ignore, archive, restore, delete or discard."""
@@ -516,7 +514,7 @@ class RowSource:
         brain, card = Cards(self.brains).find(card_name)
         card = self.undoing.merge(row.name, self.undoing.name_of(brain, card.id))
         now = self.row_of(card, brain=self.brains.members.index(brain))
-        line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×"
+        line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×; u undoes it"
         return Outcome(line=line, changed=(now,), drafts=True, settled=row.name)
 
     def undo(self) -> Outcome:

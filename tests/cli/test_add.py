@@ -252,6 +252,31 @@ def test_an_existing_title_is_told_before_anything_is_asked(lessons, answer, bra
     assert lessons(*shlex.split(advised), "--no-edit").code == 0
 
 
+def test_enter_never_loses_the_text_of_a_new_card(lessons, answer, brain):
+    lessons("add", TITLE, *WHOLE)
+    asked = answer("add", f"{TITLE}.", *WHOLE, typed="\n\n")
+    assert "[b]ump it (what you wrote is not kept), write a [n]ew card, or [s]top? [n]" in asked
+    path = "lessons/mailed-an-invoice-without-its-attachment.md"
+    assert "seen 2" not in asked
+    assert lessons("show", path.replace(".md", "-2.md")).code == 0
+    assert "(seen 2×)" in answer("add", TITLE, *WHOLE, typed="b\n")
+
+
+@pytest.mark.parametrize("command", ["add", "create"])
+def test_an_unfilled_template_is_never_counted(lessons, answer, brain, command, monkeypatch):
+    monkeypatch.setenv("EDITOR", "true")
+    template = lessons("create", TITLE).out.strip()
+    advised = lessons(command, TITLE, *WHOLE).err
+    assert f"fill in this template, which `lessons show {template}` prints" in advised
+    assert "bump" not in advised
+    asked = answer(command, TITLE, *(WHOLE if command == "add" else ()), typed="\n\n")
+    assert f"an unfilled template, which `lessons edit {template}` opens" in " ".join(asked.split())
+    assert "ump it" not in asked
+    second = brain / template.replace(".md", "-2.md")
+    assert second.exists() == (command == "add")  # nothing was typed for the other command
+    assert json.loads(lessons("show", template, "--json").out)["occurrences"] == 1
+
+
 def test_a_draft_waits_for_review_and_says_what_it_lacks(lessons, brain):
     """The command with which an agent drafts a lesson."""
     done = json.loads(lessons("add", TITLE, "--draft", "--json", *WHOLE[:4]).out)

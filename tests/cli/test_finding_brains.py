@@ -11,6 +11,7 @@ import shlex
 
 import pytest
 
+from lessons_kb.store.locations import user_brain
 from lessons_kb.store.trust import trust
 from tests.kit import TELEGRAM, answer_event, commit, git
 
@@ -127,6 +128,61 @@ def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path,
     assert SAID not in prompted(clone, "later")
     run(clone / "src", "trust")
     assert SAID in prompted(clone, "latest")
+
+
+@pytest.fixture
+def cloned(repo, tmp_path):
+    """A clone of the repository, whose brain is in a folder of it and not trusted yet."""
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(repo), str(clone))
+    return clone
+
+
+@pytest.mark.parametrize("place", [".", "src/deep"])
+def test_trust_alone_takes_the_only_brain_of_the_project(cloned, run, place):
+    where = cloned / place
+    (shown,) = json.loads(run(where, "--json"))["attention"]
+    brain = "docs/brain" if place == "." else f"{cloned}/docs/brain"
+    assert shown["text"].endswith("/clone/docs/brain is not trusted yet")
+    assert shown["command"] == f"lessons trust {brain}"
+    assert run(where, "trust") == f"{cloned}/docs/brain is now trusted\n"
+    assert SAID in run(where, "list")
+
+
+def test_trust_alone_does_not_choose_between_brains(cloned, run):
+    write_card(cloned / "docs/other")
+    (cloned / "docs/other/lessons.toml").write_text("")
+    result = run(cloned, "trust")
+    assert f"{cloned}/docs/brain (and 1 other brain) is not trusted yet" in result
+    assert "now trusted" not in result
+
+
+@pytest.mark.parametrize(
+    "command", [("add", "x"), ("add", "x", "--draft"), ("create", "x"), ("import", "notes.md")]
+)
+def test_no_card_is_written_to_the_user_brain_in_place_of_an_untrusted_brain(
+    cloned, tmp_path, run, command
+):
+    run(tmp_path, "init", "--user")
+    (cloned / "notes.md").write_text("# Lessons\n\n- Always send the key on a retry\n")
+    own = user_brain()
+    result = run(cloned, *command)
+    assert result.startswith("lessons: nothing was written: the brain in ")
+    assert f"`lessons trust {cloned}/docs/brain`" in result
+    assert not list(pathlib.Path(own).rglob("*.md"))
+    chosen = run(cloned, "--brain", own, "create", "x y z", "--no-edit")
+    assert "lessons/x-y-z.md" in chosen
+    assert "nothing was written" in run(write_untrusted(tmp_path / "top"), *command)
+    run(cloned, "trust")
+    assert "nothing was written" not in run(cloned, "create", "Paid twice", "--no-edit")
+
+
+def write_untrusted(folder):
+    """Write a brain that is not trusted and has its own folder at the top."""
+    write_card(folder)
+    (folder / "lessons.toml").write_text("")
+    (folder / "notes.md").write_text("# Lessons\n\n- Always send the key on a retry\n")
+    return folder
 
 
 def test_what_took_the_place_of_a_brain_below_is_not_trusted(repo, tmp_path, run):

@@ -57,3 +57,21 @@ def test_add_warns(shop, lessons):
     title = "A page under docs/sdk was edited by hand"
     result = lessons("add", title, *words, "--paths", "docs/sdk/**")
     assert (result.code, SENTENCE in " ".join(result.err.split())) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("gate", "act"), [("once", "refuses"), ("strict", "refuses"), ("ask", "asks about")]
+)
+def test_a_gate_over_many_files_says_what_it_costs(shop, lessons, gate, act):
+    """A gate refuses each file once, not only the first file of a session."""
+    kit.commit(shop, "one more", **{"docs/sdk/20.mdx": "x\n"})
+    write_page_card(shop, '["docs/sdk/**"]', gate=gate, severity="high")
+    sentence = f"this gate guards 21 files and {act} each once in a session"
+    assert f"info wide-gate: {sentence}" in lessons("lint").out
+    words = ("--why", "The bot writes the pages from the docstrings.", "--do", "Edit the docstring in src",
+        "--symptom", "correct a page of the python sdk", "--symptom", "a page is overwritten")  # fmt: skip
+    asked = ("--gate", gate, "--severity", "high", "--on-duplicate", "new")
+    added = lessons("add", "A page was edited", *words, *asked, "--paths", "docs/sdk/**")
+    assert sentence in " ".join(added.err.split())
+    write_page_card(shop, '["docs/sdk/1*.mdx"]', gate=gate, severity="high")
+    assert lessons("lint", "--rule", "wide-gate").out.count("lessons/pages.md") == 0

@@ -197,6 +197,30 @@ def test_merge_offers_a_choice_of_cards(drive, golden, root, brain, ripe):
     assert brain.drafts.count() == 1
 
 
+def test_the_cursor_is_on_the_card_that_guards_the_file_of_the_draft(drive, brain):
+    """Enter merges into the card under the cursor, so that card has to be the likeliest."""
+    brain.drafts.propose("It fell over again", paths=("Dockerfile",), now=AT)
+
+    async def play(hand):
+        await hand.press("tab", "m", "enter")
+        assert "counted on lessons/docker-build-arg-secret.md" in hand.said
+        assert hand.said.endswith("; u undoes it")
+        await hand.press("u")
+        assert brain.drafts.count() == 1
+
+    drive(play, size=(120, 24))
+
+
+def test_the_cursor_is_on_the_card_with_the_words_of_the_draft(drive, brain):
+    brain.drafts.propose("The bot of the group ran a shell command of a stranger", now=AT)
+
+    async def play(hand):
+        await hand.press("tab", "m", "enter")
+        assert "counted on lessons/telegram-allowlist.md" in hand.said
+
+    drive(play, size=(120, 24))
+
+
 def test_a_duplicate_is_merged_only_if_the_user_confirms(drive, golden, root, brain):
     brain.drafts.propose(
         "Telegram remote execution must require an allowlist",

@@ -165,7 +165,7 @@ def add(
         project=project,
         stage=stage,
     )
-    brains = open_brain()
+    brains = open_brain(for_new_card=True)
     if draft:
         _propose(brains, title, chosen)
         return
@@ -178,7 +178,8 @@ def add(
             card = write_card(brains, title, on_duplicate, chosen.as_details(), whole=True)
             break
         except DuplicateCard as error:
-            if existing := ask_duplicate(brains, error, on_duplicate):
+            existing = ask_duplicate(brains, error, on_duplicate, has_text=chosen.has_text())
+            if existing:
                 card = existing
                 break
             on_duplicate = "contradicts" if isinstance(error, Contradiction) else "new"

@@ -88,7 +88,7 @@ def create(
         stage=stage,
     )
     details = chosen.as_details()
-    brains = open_brain()
+    brains = open_brain(for_new_card=True)
     sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
@@ -103,7 +103,8 @@ def create(
     try:
         card = write_card(brains, title, on_duplicate, details, whole=False)
     except DuplicateCard as error:
-        existing = ask_duplicate(brains, error, on_duplicate)
+        has_text = chosen.has_text() or sketch is not None
+        existing = ask_duplicate(brains, error, on_duplicate, has_text=has_text)
         on_duplicate = "contradicts" if isinstance(error, Contradiction) else "new"
         card = existing or write_card(brains, title, on_duplicate, details, whole=False)
     if settle_similar(brains, card, on_duplicate):

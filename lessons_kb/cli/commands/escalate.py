@@ -26,7 +26,7 @@ from lessons_kb.text.sanitize import clean_line
 
 _STEPS = {
     CALL: "give it before a change of these files",
-    GATE: "refuse the first matching call of a session (`gate: once`)",
+    GATE: "refuse the first matching change or command, once per file and session (`gate: once`)",
     DETECT: "find the mistake itself by a pattern",
     LINTER: "have the project's linter find it",
     STOP: "stop injecting the card (`status: ignored`)",

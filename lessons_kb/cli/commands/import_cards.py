@@ -73,7 +73,7 @@ def import_cards(
         raise InputError("name files to import, or write `lessons import --all`")
     if yes and dry_run:
         raise InputError("--yes and --dry-run exclude each other; leave one out")
-    brains = open_brain()
+    brains = open_brain(for_new_card=True)
     words = list(paths or ())
     files = _find_kept(brains) if all_ else _find_files(words)
     exchange = Exchange(brains)

@@ -133,7 +133,7 @@ def mine(
     Example: lessons mine --draft 10 --with claude
     """
     if not all_projects:
-        brains = open_brain()
+        brains = open_brain(for_new_card=draft is not None)
     elif is_brain(root := user_brain()):
         brains = Brains.open(root)
     else:
