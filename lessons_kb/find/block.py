@@ -27,6 +27,11 @@ from lessons_kb.preflight.offers import NO_OFFERS, Offers, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 from lessons_kb.values import frozen, replace
 
+_FEW_DOCUMENTS = 20
+"""With fewer documents, the hits are ordered by confidence instead of by rank. The reason is that
+the rank depends on how rare a word is among the documents, and few documents do not show this.
+In a brain of 80 cards, the rank is the better order."""
+
 
 @frozen
 class RetrievalOptions:
@@ -165,8 +170,11 @@ def _pack(
         notes.append((hit, brain.read_body(hit.card.id) if hit.passed else ""))
     nearest = candidates.settings[brains.members[0]]
     alone = bool(options.context) if options.alone is None else options.alone
+    hits = [hit for _brain, hit in found.hits]
+    if found.size < _FEW_DOCUMENTS:
+        hits.sort(key=lambda hit: hit.confidence, reverse=True)
     return pack(
-        [hit for _brain, hit in found.hits],
+        hits,
         notes,
         query=prompt,
         frequencies=found.frequencies,
