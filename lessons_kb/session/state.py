@@ -111,7 +111,7 @@ class Hook:
 
     @cached_property
     def _working_directory(self) -> str:
-        return os.path.realpath(self.event.directory)
+        return real_path(self.event.directory)
 
     def name_file(self, brain: Brain, hit: Hit) -> str:
         """Return the path of a card's file, relative to the session's directory if it is inside.
@@ -141,6 +141,8 @@ class Hook:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[SessionMemory]:
         """Yield the session's present memory and store the changes to it. See ``lend_memory``."""
+        if not self.event.posted:
+            _ = self._working_directory  # no file is touched while the journal is locked
         with lend_memory(self.journal, self.event.context_id) as self.state:
             yield self.state
 

@@ -81,9 +81,9 @@ def real_path(path: str) -> str:
     On Linux, the kernel knows the path of an open file. That takes a fifth of the time, and each
     event needs about twenty paths.
     """
-    if sys.platform == "linux":
+    if sys.platform == "linux" and hasattr(os, "O_PATH"):
         with contextlib.suppress(OSError):
-            file = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            file = os.open(path, os.O_PATH)
             try:
                 real = os.readlink(f"/proc/self/fd/{file}")
             finally:
