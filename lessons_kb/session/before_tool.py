@@ -184,7 +184,7 @@ def answer(hook: Hook) -> Answer:
         return NOTHING
     can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
     # A client of a server gets the ids of cards, not their paths on the server.
-    directory = brains.members[0].root if event.posted else os.path.realpath(event.directory)
+    directory = brains.members[0].root if event.posted else hook.working_directory
     limits = read_limits(brains)
     known = find_known(limits.reinject_after, event.context_id)
     concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")

@@ -102,15 +102,17 @@ class Hook:
     @cached_property
     def access(self) -> Access:
         """The access of the agent: the files that it reads without asking the user."""
-        directory = os.path.realpath(self.event.directory)
         can = self.can
         access: Access = load(TITLES).Access(
-            directory=directory, outside=can.reads_outside, ignored=can.reads_ignored
+            directory=self.working_directory,
+            outside=can.reads_outside,
+            ignored=can.reads_ignored,
         )
         return access
 
     @cached_property
-    def _working_directory(self) -> str:
+    def working_directory(self) -> str:
+        """The real path of the session's working directory."""
         return real_path(self.event.directory)
 
     def name_file(self, brain: Brain, hit: Hit) -> str:
@@ -120,7 +122,7 @@ class Hook:
         """
         if self.event.posted or SERVED in hit.card.id:
             return shown_name(hit)
-        return relative_path(os.path.join(brain.root, hit.card.id), self._working_directory)
+        return relative_path(os.path.join(brain.root, hit.card.id), self.working_directory)
 
     @property
     def now(self) -> float:
@@ -142,7 +144,7 @@ class Hook:
     def transaction(self) -> Iterator[SessionMemory]:
         """Yield the session's present memory and store the changes to it. See ``lend_memory``."""
         if not self.event.posted:
-            _ = self._working_directory  # no file is touched while the journal is locked
+            _ = self.working_directory  # no file is touched while the journal is locked
         with lend_memory(self.journal, self.event.context_id) as self.state:
             yield self.state
 
