@@ -199,6 +199,11 @@ class Brain(SearchIndex):
                 self.refresh_in_hook()
             return self.state is not None
 
+    def is_being_built(self) -> bool:
+        """Return whether the index lacks files because it is being built or rebuilt."""
+        state = self.state
+        return state is not None and state.unread > 0
+
     def refresh_in_hook(self) -> Refresh:
         """Update the index as far as a hook has time.
 

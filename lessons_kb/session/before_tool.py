@@ -169,7 +169,7 @@ def answer(hook: Hook) -> Answer:
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
-    if event.gates_of_last_index and any(map(_is_being_built, brains.members)):
+    if event.gates_of_last_index and any(brain.is_being_built() for brain in brains.members):
         answer = event.gates_of_last_index()
         if answer is not NOTHING:
             return answer
@@ -240,11 +240,6 @@ def answer(hook: Hook) -> Answer:
     if ruling.refusal:
         return Answer(refusal=message, block=block, lines=ruling.lines)
     return Answer(context=message, question=ruling.question, block=block)
-
-
-def _is_being_built(brain: Brain) -> bool:
-    """Return whether the index of a brain lacks files because it is being rebuilt."""
-    return brain.state is not None and brain.state.unread > 0
 
 
 def _decide(

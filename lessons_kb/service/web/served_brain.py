@@ -143,9 +143,13 @@ class ServedBrain:
         )
 
     def is_ready(self) -> bool:
-        """Return whether the brain has an index to search. Starts indexing if it has none."""
+        """Return whether all cards of the brain can be found. Starts indexing if it has no index.
+
+        An index that is being built is committed in steps; the first step has no cards.
+        """
         try:
-            ready = [brain.ensure_indexed() for brain in self._workspace.find().members]
+            brains = self._workspace.find().members
+            ready = [brain.ensure_indexed() and not brain.is_being_built() for brain in brains]
             return os.path.isdir(self.root) and all(ready)
         except LessonsError:
             return False

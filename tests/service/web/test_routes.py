@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
+from lessons_kb.brain import write_index
 from lessons_kb.store.locations import user_settings_path
 from tests.kit import answer_event, wait_until
 from tests.service.web.conftest import CARD, PROMPT, PROPOSAL, ask, ask_mcp, be, is_ready
@@ -189,6 +190,33 @@ def test_health_readiness_and_figures(connect, roots):
     for answer in (found, hook, ask(client, "check", answer="x", cards=[CARD])):
         assert os.path.dirname(roots["shop"]) not in answer.text + str(answer.headers)
     assert client.get("/ready").status_code == 503
+
+
+def test_a_server_is_not_ready_while_its_index_has_no_cards_yet(connect, roots, monkeypatch):
+    apply, is_started, may_go_on = write_index._Run._apply, threading.Event(), threading.Event()
+
+    def wait_and_apply(run, *given):
+        if run.index.root == roots["shop"]:
+            is_started.set()  # an empty index is committed by now
+            assert may_go_on.wait(30)
+        return apply(run, *given)
+
+    def index():
+        with Brain.open(roots["shop"]) as brain:
+            brain.refresh()
+
+    monkeypatch.setattr(write_index._Run, "_apply", wait_and_apply)
+    thread = threading.Thread(target=index)
+    thread.start()
+    try:
+        assert is_started.wait(30)
+        client = connect(ready=False)
+        assert [client.get("/ready").status_code for _ in range(3)] == [503] * 3
+    finally:
+        may_go_on.set()
+        thread.join()
+    wait_until(lambda: is_ready(client))
+    assert ask(client, "search", query="telegram").json()["hits"]
 
 
 def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots):
