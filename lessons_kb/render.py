@@ -25,7 +25,7 @@ from lessons_kb.model import (
 from lessons_kb.preflight.block import WORDS, footer
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.sanitize import clean_line, defang_line, shorten
+from lessons_kb.text.sanitize import clean_line, defang_line, shorten_at_word
 
 _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
 """A mapping from the state of a checklist item to its mark; problems come first."""
@@ -214,7 +214,7 @@ def _because(item: CheckedItem, words: Mapping[str, str]) -> str:
 
 
 def _shorten(text: str, limit: int = _MAX_QUOTE) -> str:
-    return shorten(defang_line(text), limit)
+    return shorten_at_word(defang_line(text), limit)
 
 
 def check_data(check: Check) -> dict[str, Any]:
