@@ -46,7 +46,9 @@ def test_the_table_and_the_question_name_the_same_condition(project, diet, monke
     assert "holds for: `git commit -m x`; arrives at `git commit -m x`" in asked
     assert "Colleagues, CI and agents without lessons_kb no longer see these rules." in asked
     for columns, has_proof in ((80, False), (120, True)):
-        monkeypatch.setattr("lessons_kb.cli.commands.diet.terminal_width", lambda width=columns: width)
+        monkeypatch.setattr(
+            "lessons_kb.cli.commands.diet.terminal_width", lambda width=columns: width
+        )
         assert ("arrives at" in diet().out) == has_proof
 
 
