@@ -198,10 +198,10 @@ def _build(
     lines = tuple(
         [_Line(handles.get(card.place, ""), card.place, card.title) for card in listed.cards]
     )
-    file = _write_file(brains, access, listed, handles, counts=counts, with_titles=listed.is_large)
+    file = _write_file(brains, access, handles, counts=counts, with_titles=listed.is_large)
     text, count = _fit(lines, listed.total, file, budget, max_bytes)
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
-        file = _write_file(brains, access, listed, handles, counts=counts, with_titles=True)
+        file = _write_file(brains, access, handles, counts=counts, with_titles=True)
         text, count = _fit(lines, listed.total, file, budget, max_bytes)
     return text, listed._replace(cards=listed.cards[:count])
 
@@ -374,7 +374,6 @@ _BEFORE_A_CUT = " ,;:—-"
 def _write_file(
     brains: Brains,
     access: Access,
-    listed: _Listed,
     handles: Mapping[str, str],
     *,
     counts: Mapping[Brain, int],
