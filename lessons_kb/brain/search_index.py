@@ -34,6 +34,7 @@ from lessons_kb.store.catalogue import (
     CatalogueEntry,
     Detector,
     State,
+    Title,
     is_disk_trouble,
 )
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
@@ -98,6 +99,8 @@ class SearchIndex:
         self._thresholds: str | None = None
         self._successors: dict[int, int] | None = None
         self._repeated_names: frozenset[str] | None = None
+        self._titles: dict[tuple[str | None, int, str], list[Title]] = {}
+        self._title_counts: dict[tuple[str | None, str], int] = {}
         self._edited: dict[int, CatalogueEntry] = {}
         """Maps the number of a file that was edited after the commit to its content."""
         self._edited_reader: Reader | None = None
@@ -251,6 +254,29 @@ class SearchIndex:
             self._repeated_names = self.catalogue.repeated_names()
         return self._repeated_names
 
+    def count_titles(self, project: str | None, *, today: str) -> int:
+        """Return the cached result of ``Catalogue.count_titles``. Call it within ``read``."""
+        key = (project, today)
+        if key not in self._title_counts:
+            self._title_counts[key] = self.catalogue.count_titles(project, today=today)
+        return self._title_counts[key]
+
+    def titles(
+        self, project: str | None, *, limit: int, today: str, paths: Collection[str] = ()
+    ) -> list[Title]:
+        """Return the cached result of ``Catalogue.titles``, and the further cards at ``paths``.
+
+        Call it within ``read``.
+        """
+        key = (project, limit, today)
+        if key not in self._titles:
+            self._titles[key] = self.catalogue.titles(project, limit=limit, today=today)
+        titles = self._titles[key]
+        missing = set(paths).difference([title.path for title in titles])
+        if not missing:
+            return titles
+        return titles + self.catalogue.titles_at(project, missing, today=today)
+
     def find_successor(self, number: int) -> Card | None:
         """Return the active card that replaces another card, or None if there is none."""
         successors = self.successors()
@@ -388,6 +414,8 @@ class SearchIndex:
         self._thresholds = None
         self._successors = None
         self._repeated_names = None
+        self._titles = {}
+        self._title_counts = {}
         self._edited = {}
         self._edited_reader = None
         self._state = state
