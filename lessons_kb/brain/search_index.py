@@ -97,6 +97,7 @@ class SearchIndex:
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
         self._thresholds: str | None = None
+        self._project_words: str | None = None
         self._successors: dict[int, int] | None = None
         self._repeated_names: frozenset[str] | None = None
         self._titles: dict[tuple[str | None, int, str], list[Title]] = {}
@@ -351,6 +352,23 @@ class SearchIndex:
                 self.catalogue.write_thresholds(thresholds)
             self._thresholds = thresholds
 
+    @property
+    def project_words(self) -> str:
+        """The everyday words of the project, in the form of `project_words.format_words`.
+
+        The value is "" if they were not counted yet.
+        """
+        if self._project_words is None:
+            self._project_words = self.catalogue.read_project_words()
+        return self._project_words
+
+    def store_project_words(self, words: str) -> None:
+        """Store the words of the project, only in memory if they cannot be written to disk."""
+        with self.lock:
+            with contextlib.suppress(sqlite3.Error):
+                self.catalogue.write_project_words(words)
+            self._project_words = words
+
     def read_body(self, path: str) -> str:
         """Return the text of a file after its header, or "" if the file no longer exists."""
         settings = self.settings
@@ -412,6 +430,7 @@ class SearchIndex:
         self._matcher = None
         self._backgrounds = {}
         self._thresholds = None
+        self._project_words = None
         self._successors = None
         self._repeated_names = None
         self._titles = {}

@@ -211,13 +211,27 @@ class Catalogue:
 
     def read_thresholds(self) -> str:
         """Return the text that ``write_thresholds`` stored; "" if there is none."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'thresholds'").fetchone()
-        return str(row[0]) if row else ""
+        return self._read_meta("thresholds")
 
     def write_thresholds(self, text: str) -> None:
         """Store the thresholds of the gate, which are valid until others are stored."""
+        self._write_meta("thresholds", text)
+
+    def read_project_words(self) -> str:
+        """Return the text that ``write_project_words`` stored; "" if there is none."""
+        return self._read_meta("project words")
+
+    def write_project_words(self, text: str) -> None:
+        """Store the everyday words of the project, which are valid until others are stored."""
+        self._write_meta("project words", text)
+
+    def _read_meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def _write_meta(self, key: str, text: str) -> None:
         with one_transaction(self._db):
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('thresholds', ?)", (text,))
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, text))
 
     def verify(self) -> None:
         """Raise IndexBroken if SQLite finds that the file is damaged."""
