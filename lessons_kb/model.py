@@ -23,6 +23,8 @@ STATUSES = ("active", "ignored", "archived", DRAFT)
 NO_GATE, ASK_GATE, ONCE_GATE, STRICT_GATE = GATES = ("none", "ask", "once", "strict")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
+MAX_WHY = 160
+"""The maximum number of characters of a ``Why:`` line's text, including the ellipsis."""
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
 """Indexed fields. ``body`` is the text of the whole file; the others repeat parts of it."""
 

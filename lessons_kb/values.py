@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NamedTuple",
+    "compile_early",
     "field",
     "frozen",
     "is_value",
@@ -32,13 +33,13 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_FEW = 200
-"""The number of values of a class after which its ``__init__`` is compiled.
-
-Until then, values are filled field by field.
-"""
 _FIELDS, _OF_DATACLASSES = "__value_fields__", "__dataclass_fields__"
 _REQUIRED = object()
+
+
+def compile_early() -> None:
+    """Compile the ``__init__`` of each class with its next value. This pays in a long process."""
+    _Fields.few = 0
 
 
 class _Factory:
@@ -71,6 +72,11 @@ if not TYPE_CHECKING:  # mypy uses the functions of ``dataclasses`` and checks t
 
 class _Fields:
     """The fields of a class, and the functions that fill a new value of it."""
+
+    few = 200
+    """The number of values of a class after which its ``__init__`` is compiled. Until then, values
+    are filled field by field.
+    """
 
     def __init__(self, written: type, defaults: dict[str, Any]) -> None:
         self.written = written
@@ -178,7 +184,7 @@ def _make(cls: type[T], hash_value: Callable[[object], int] | None) -> type[T]:
     fields = _Fields(cls, inherited | own)
 
     def fill(self: Any, **given: Any) -> None:
-        if fields.filled == _FEW:
+        if fields.filled >= _Fields.few:
             made.__init__ = fields.compile_init()
         fields.fill(self, given)
 

@@ -51,7 +51,7 @@ def point(request):
         names: list[str] = field(default_factory=list)
 
     if request.param == "compiled":
-        for x in range(values._FEW + 1):
+        for x in range(values._Fields.few + 1):
             Fresh(x=x)
     return Fresh
 

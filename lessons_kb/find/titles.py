@@ -107,8 +107,6 @@ class ListedCard(NamedTuple):
     place: str
     """The path by which the agent opens its file."""
     title: str
-    handled: HandledCard
-    """The card as the file of handles names it."""
     rank: tuple[int, str]
     """The number of times that its mistake was seen or that it was given, and the last time. The
     highest rank comes first.
@@ -197,16 +195,23 @@ def _build(
         return "", listed
     if not listed.is_large:
         budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
-    handles = give_handles([card.handled for card in listed.cards])
+    handles = _find_handles(listed.cards)
     lines = tuple(
-        _Line(handles.get(card.handled, ""), card.place, card.title) for card in listed.cards
+        [_Line(handles.get(card.place, ""), card.place, card.title) for card in listed.cards]
     )
-    file = _write_file(brains, access, listed, handles, counts=counts, with_titles=listed.is_large)
+    file = _write_file(brains, access, handles, counts=counts, with_titles=listed.is_large)
     text, count = _fit(lines, listed.total, file, budget, max_bytes)
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
-        file = _write_file(brains, access, listed, handles, counts=counts, with_titles=True)
+        file = _write_file(brains, access, handles, counts=counts, with_titles=True)
         text, count = _fit(lines, listed.total, file, budget, max_bytes)
     return text, listed._replace(cards=listed.cards[:count])
+
+
+def _find_handles(cards: Sequence[ListedCard]) -> dict[str, str]:
+    """Return a mapping from the places of cards to their handles, without cards that have none."""
+    handled = {card.place: HandledCard(card.brain.state_name, card.card) for card in cards}
+    handles = give_handles(handled.values())
+    return {place: handles[card] for place, card in handled.items() if card in handles}
 
 
 def find_handle(brain: Brain, card: str) -> str:
@@ -277,7 +282,6 @@ def _find_titles(
             limit = _MOST_COPIES
             _prune_copies(os.path.join(cache, _name_copies(brain)), brain.root)
         injected = brain.hook_journal.injections.latest(most=limit)
-        name = brain.state_name
         wanted = {*injected, *(card for owner, card in at_hand if owner is brain)}
         titles, left_out = _read_titles(brain, brains.project, limit, wanted, access.session)
         total += counts[brain] - left_out
@@ -286,8 +290,7 @@ def _find_titles(
             if place and place not in cards:
                 uses = title.occurrences + injected.get(title.path, 0)
                 rank = uses, title.seen
-                handled = HandledCard(name, title.path)
-                cards[place] = ListedCard(brain, title.path, place, title.title, handled, rank)
+                cards[place] = ListedCard(brain, title.path, place, title.title, rank)
     return sorted(cards.values(), key=lambda card: card.rank, reverse=True), total
 
 
@@ -372,8 +375,7 @@ _BEFORE_A_CUT = " ,;:—-"
 def _write_file(
     brains: Brains,
     access: Access,
-    listed: _Listed,
-    handles: Mapping[HandledCard, str],
+    handles: Mapping[str, str],
     *,
     counts: Mapping[Brain, int],
     with_titles: bool,
@@ -389,8 +391,7 @@ def _write_file(
     cache = _find_cache(brains, access)
     if not cache:
         return _NO_FILE
-    files = {handles.get(card.handled, ""): card.place for card in listed.cards}
-    files.pop("", None)
+    files = {handle: place for place, handle in handles.items()}
     if not (files or budget):
         return _NO_FILE
     key: list[object] = [files, budget]

@@ -160,15 +160,11 @@ class Channel(Protocol):
         """Whether lines can be shown to the user."""
 
     @property
-    def tokens(self) -> int:
-        """The length limit of a text for the model, in tokens."""
-
-    @property
     def review(self) -> str:
         """The chat command with which the user reviews drafts, or "" if there is none."""
 
-    def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text."""
+    def fits(self, text: str) -> bool:
+        """Return whether a text for the model is within the limits of length."""
 
 
 @mutable
@@ -381,7 +377,7 @@ class SessionMemory:
             if any(text in other for other in delivered):
                 continue
             joined = "\n\n".join([*delivered, text])
-            if text and can.inject and can.count_tokens(joined) <= can.tokens:
+            if text and can.inject and can.fits(joined):
                 delivered.append(text)
             elif text and (delivered or not can.inject):  # else it exceeds the limit alone
                 self.waiting.append(WaitingText(about, text))

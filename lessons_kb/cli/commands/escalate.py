@@ -23,6 +23,7 @@ from lessons_kb.collection.escalation import (
 from lessons_kb.errors import InputError
 from lessons_kb.ledger.escalation import CALL, DETECT, GATE, LINTER
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.version import DOCS
 
 _STEPS = {
     CALL: "give it before a change of these files",
@@ -41,7 +42,11 @@ def escalate(
     paths: Globs = "",
     detect: Annotated[
         str | None,
-        Option("--detect", metavar="PATTERN", help="Pattern for the step; see docs/detect.md."),
+        Option(
+            "--detect",
+            metavar="PATTERN",
+            help=f"Pattern for the step; see {DOCS}/detect/.",
+        ),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,

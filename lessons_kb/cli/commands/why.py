@@ -22,7 +22,7 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.on_demand import CARD_ORIGIN, EDIT_CARDS, load
 from lessons_kb.outcome.near_miss import find_near_miss
-from lessons_kb.outcome.why import GATE, UNNOTED, Verdict, Why, explain_prompt, find_why
+from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_why
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import OFFERED
 from lessons_kb.process.clock import today
@@ -227,7 +227,7 @@ def _list_verdicts(
         reason = reason.removeprefix("suppressed: ").removeprefix(OFFERED)
         if reason:
             yield f"    {reason}{f' [{verdict.rule}]' if verdict.rule else ''}"
-        if verdict.rule == GATE and verdict.lesson_at is not None:
+        if verdict.is_below_threshold and verdict.lesson_at is not None:
             yield f"    {_tell_difference(verdict)}"
     if not verdicts:
         yield "  nothing"
