@@ -20,6 +20,7 @@ from lessons_kb.on_demand import (
     CARD_FILES,
     EDITED_CARDS,
     GATE_FILE,
+    GATE_SEAL,
     MATCH_PATTERNS,
     READ_CARDS,
     READ_ORIGINS,
@@ -38,7 +39,6 @@ from lessons_kb.store.catalogue import (
     is_disk_trouble,
 )
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
-from lessons_kb.store.gate_seal import is_gate_file_current
 from lessons_kb.store.scan import Scan, scan_brain, settings_signature
 from lessons_kb.text.analyzer_version import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
@@ -544,7 +544,7 @@ def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
     elif not options.get("rebuild"):
         look = look_at_files(index, state)
         if look.is_unchanged():
-            if state.gates and not is_gate_file_current(index.root, state):
+            if state.gates and not load(GATE_SEAL).is_gate_file_current(index.root, state):
                 load(GATE_FILE).update_gate_file(index.root, index.catalogue, state)
             return Refresh(files=len(look.scan.files))
         if options.get("only_names") and load(EDITED_CARDS).are_names_known(index, look):

@@ -11,7 +11,6 @@ import time
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
@@ -30,7 +29,7 @@ from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_br
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import NamedTuple, frozen
 
 SMALL_BRAIN = 100
 """The maximum number of cards of a brain whose titles are all listed."""
@@ -187,6 +186,8 @@ def _build(
     if window := settings.preflight.model_context:
         budget = min(budget, window // SMALL_MODEL_PART)
     if budget <= 0:
+        return "", _Listed([], 0, is_large=False)
+    if not _can_open_cards(brains, access):
         return "", _Listed([], 0, is_large=False)
     counts = _count_titles(brains)
     listed = _choose(brains, access, most=budget // _USUAL_LINE, counts=counts)
@@ -500,6 +501,12 @@ def _find_cache(brains: Brains, access: Access) -> str:
     """Return the first cache folder that the agent can read, or "" if there is none."""
     caches = (brain.cache for brain in brains.members if access.find(brain.cache) is not None)
     return next(caches, "") if access.ignored else ""
+
+
+def _can_open_cards(brains: Brains, access: Access) -> bool:
+    """Return whether the agent can read a card of any brain, in its folder or as a copy."""
+    can_read_brain = any(access.find(brain.root) is not None for brain in brains.members)
+    return can_read_brain or bool(_find_cache(brains, access))
 
 
 def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:

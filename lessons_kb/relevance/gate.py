@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, expm1, log, log1p
-from typing import NamedTuple
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Card, Hit
@@ -34,7 +33,7 @@ from lessons_kb.relevance.gate_weights import AFTER_PROMPT, SHAPE, WEIGHTS, WORD
 from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
-from lessons_kb.values import field, frozen, replace
+from lessons_kb.values import NamedTuple, field, frozen, replace
 
 NEAR = AFTER_PROMPT.near
 """The lowest confidence at the prompt for which a card is stored for the turn."""
