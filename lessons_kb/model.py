@@ -473,6 +473,8 @@ CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")
 """The kinds of tool calls. ``create`` writes a whole file, and ``edit`` a part of a file. A
 ``command`` includes the tests that an agent runs, while a ``test`` is a run by ``lessons run``.
 ``tool`` is any other call."""
+CHANGES = ("edit", "create", "remove")
+"""The kinds of tool calls that change files."""
 
 EVENTS = (
     *("prompt", "answer", "feedback", "interrupt", "compaction"),

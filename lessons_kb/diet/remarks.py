@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.calls.parse_call import kind_of_tool
 from lessons_kb.cards.sections import find_code_lines
 from lessons_kb.collection.near_duplicates import PROPOSED, similarity
@@ -21,6 +20,7 @@ from lessons_kb.diet.diet import Diet
 from lessons_kb.errors import LessonsError
 from lessons_kb.importers.rules_file import NEGATIVE, AgentRule, RulesFile, is_place
 from lessons_kb.mining.mine_project import find_sources, read_entries
+from lessons_kb.model import CHANGES
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping

@@ -6,10 +6,9 @@ import os
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.errors import StorageError
 from lessons_kb.find.search import complete_query, find_hits
-from lessons_kb.model import Query
+from lessons_kb.model import CHANGES, Query
 
 _LATEST_CHANGES = 40
 """The number of latest changes in the journal that show which files are being worked on."""

@@ -11,7 +11,6 @@ import time
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
@@ -30,7 +29,7 @@ from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_br
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import NamedTuple, frozen
 
 SMALL_BRAIN = 100
 """The maximum number of cards of a brain whose titles are all listed."""
@@ -188,6 +187,8 @@ def _build(
         budget = min(budget, window // SMALL_MODEL_PART)
     if budget <= 0:
         return "", _Listed([], 0, is_large=False)
+    if not _can_open_cards(brains, access):
+        return "", _Listed([], 0, is_large=False)
     counts = _count_titles(brains)
     listed = _choose(brains, access, most=budget // _USUAL_LINE, counts=counts)
     if not listed.cards:
@@ -224,7 +225,7 @@ def _count_titles(brains: Brains) -> dict[Brain, int]:
     today = time.strftime("%Y-%m-%d")
 
     def count(brain: Brain) -> int:
-        return brain.catalogue.count_titles(brains.project, today=today)
+        return brain.count_titles(brains.project, today=today)
 
     return {brain: brain.read(count) for brain in brains.members}
 
@@ -251,7 +252,8 @@ def _choose(brains: Brains, access: Access, *, most: int, counts: Mapping[Brain,
         is_of_large = counts[card.brain] > SMALL_BRAIN
         return is_of_large, nearness.get((card.brain, card.card), len(nearness))
 
-    cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
+    if at_hand or len(counts) > 1:
+        cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
     small = sum(counts[card.brain] <= SMALL_BRAIN for card in cards)
     return _Listed(cards[: max(most, small)], total, is_large)
 
@@ -501,6 +503,12 @@ def _find_cache(brains: Brains, access: Access) -> str:
     return next(caches, "") if access.ignored else ""
 
 
+def _can_open_cards(brains: Brains, access: Access) -> bool:
+    """Return whether the agent can read a card of any brain, in its folder or as a copy."""
+    can_read_brain = any(access.find(brain.root) is not None for brain in brains.members)
+    return can_read_brain or bool(_find_cache(brains, access))
+
+
 def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
     """Return the path by which an agent opens a card, or "" if the agent would have to ask the
     user.
@@ -557,7 +565,7 @@ def _read_titles(
     today = time.strftime("%Y-%m-%d")
 
     def search(opened: Brain) -> tuple[list[Title], int]:
-        titles = opened.catalogue.titles(project, limit=most, today=today, paths=injected)
+        titles = opened.titles(project, limit=most, today=today, paths=injected)
         numbers = [number for number in opened.successors() if opened.find_successor(number)]
         superseded = opened.cards(numbers)
         hidden = {card.id for card in superseded.values() if card.is_injectable}

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.model import Card, Event
 from lessons_kb.store.journal import SESSION_STATE, Journal
-from lessons_kb.values import field, list_fields, mutable, replace
+from lessons_kb.values import NamedTuple, field, list_fields, mutable, replace
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 DRAFT, LATE = "draft", "late"

@@ -15,9 +15,9 @@ from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.on_demand import GATE_FILES, load
 from lessons_kb.store.catalogue import FORMAT
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.gate_files import remove_gate_file
 from lessons_kb.store.identity import (
     Identity,
     brain_key,
@@ -172,7 +172,7 @@ def revoke(root: str) -> None:
     record = read_record(real) or _new_record(real)
     write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
     for place in {real, str(record.get("root", real))}:
-        remove_gate_file(place)
+        load(GATE_FILES).remove_gate_file(place)
 
 
 def cache_dir(root: str) -> str:

@@ -9,6 +9,7 @@ import typer
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.draft_gaps import MISSING
 from lessons_kb.cli.options import ForProject, Stage, Tags, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import is_interactive, options, pick, print_answer, print_json, say
 from lessons_kb.cli.write_card import (
@@ -34,7 +35,6 @@ from lessons_kb.cli.write_card import (
     write_card,
 )
 from lessons_kb.errors import Contradiction, DuplicateCard, Incomplete, InputError
-from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
 from lessons_kb.on_demand import COMPARE_CARDS, PROPOSE_DRAFT, load
 from lessons_kb.text.sanitize import clean_line, shell_word

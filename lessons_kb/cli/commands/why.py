@@ -120,7 +120,10 @@ def _ago(at: float) -> str:
 
 
 def _list_remarks(brains: Brains, why: Why) -> dict[str, Sequence[str]]:
-    """Return a mapping from the id of each injected card to the remarks on its standing."""
+    """Return a mapping from the id of each injected card to the remarks on its standing.
+
+    The indexes are fresh, because the explanation has just read them.
+    """
     lookup = CardLookup(brains)
     remarks: dict[str, Sequence[str]] = {}
     for verdict in (*why.verdicts, *why.later, *why.earlier):
@@ -128,7 +131,8 @@ def _list_remarks(brains: Brains, why: Why) -> dict[str, Sequence[str]]:
             with contextlib.suppress(
                 CardNotFound, AmbiguousCard
             ):  # a card of a server, or one that was deleted
-                remarks[verdict.id] = list_remarks(lookup.find(verdict.id)[1], today())
+                card = lookup.find(verdict.id, fresh=False)[1]
+                remarks[verdict.id] = list_remarks(card, today())
     return remarks
 
 
