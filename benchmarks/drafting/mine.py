@@ -4,8 +4,10 @@ Each folder is a clone with lessons in ``docs/solutions``. A lesson is linked to
 that added it if that changes code the text names, else the commit from ten days before to three
 after that shares most pull requests, files and identifiers with the text, rare ones first. The fix
 is put at ten random places among 200 commits with code, other lessons' fixes are taken out, and the
-commits are ranked; messages lose the lines that speak of lessons. Precision counts, in windows
-where nothing is taken out, the commits among the first ten that led to a lesson.
+commits are ranked; messages lose the lines that speak of lessons. ``candidates r@20`` is the share of
+the fixes among the commits of the first twenty candidates, which may have several fixes of one
+subject. Precision counts, in windows where nothing is taken out, the commits among the first ten that
+led to a lesson.
 
 A clone without ``docs/solutions`` is measured by what its maintainers wrote into the changelog: a
 commit is a fix if its subject names, last, a pull request that stands below a heading such as
@@ -37,10 +39,10 @@ from benchmarks import report
 from benchmarks.data import HERE, DataError
 from benchmarks.drafting import mine_cost
 from benchmarks.drafting.mine_readers import collect, write_packets
-from lessons_kb.mining.candidates import find_candidates
+from lessons_kb.mining.candidates import find_candidates, group_commits
 from lessons_kb.mining.commit_facts import CommitFacts, choose, read_facts
 from lessons_kb.mining.mine_project import SPECSTORY, Source, extract, restore
-from lessons_kb.mining.rank_commits import score
+from lessons_kb.mining.rank_commits import RankedCommit, rank_commits, score
 from lessons_kb.mining.triggers import Sighting
 from lessons_kb.process.git import list_commits, read_patches
 
@@ -328,7 +330,9 @@ def _measure(
         label: dict(zip([f.id for f in code], scorer(code), strict=True))
         for label, scorer in scorers.items()
     }
-    figures = measure(code, set(linked), scores, seed=options.seed, quick=options.quick)
+    figures = measure(
+        code, set(linked), scores, seed=options.seed, quick=options.quick, ranked=rank_commits(code)
+    )
     rows = map(json.loads, JUDGED.read_text(encoding="utf-8").splitlines())
     judged = {row["commit"]: row["mistake"] for row in rows}
     for label in ("mine", "tests"):
@@ -352,12 +356,18 @@ def measure(
     *,
     seed: int,
     quick: bool = False,
+    ranked: Sequence[RankedCommit] = (),
 ) -> dict[str, Any]:
-    """Return recall and precision of each ranking, with random beside them."""
+    """Return recall and precision of each ranking, with random beside them.
+
+    With the ranked commits, recall is also that of the candidates which they give.
+    """
     dice = Random(seed)
     places = [n for n, facts in enumerate(code) if facts.id in fixes]
     figures: dict[str, Any] = {}
     recalls: dict[str, list[tuple[bool, bool]]] = {label: [] for label in scores}
+    by_score = sorted(ranked, key=lambda commit: -commit.score)
+    of_candidates: list[bool] = []
     sizes = []
     for place in sorted(places * PLACES):
         size = min(WINDOW, len(code))
@@ -370,16 +380,23 @@ def measure(
             above = sum(known[one] > known[own] for one in window)
             above += sum(known[one] == known[own] for one in window) // 2  # in any order
             recalls[label].append((above < 5, above < 20))
+        if by_score:
+            inside = set(window)
+            groups = group_commits([commit for commit in by_score if commit.facts.id in inside])
+            first = {commit.facts.id for group in groups[:20] for commit in group.commits}
+            of_candidates.append(own in first)
+    if of_candidates:
+        figures["candidates r@20"] = round(fmean(of_candidates), 2)
     for label, found in recalls.items():
         figures[f"{label} r@5"] = round(fmean(hit[0] for hit in found), 2) if found else 0.0
         figures[f"{label} r@20"] = round(fmean(hit[1] for hit in found), 2) if found else 0.0
     figures["random r@20"] = round(fmean(min(1.0, 20 / n) for n in sizes), 2) if sizes else 0.0
-    first, last = (places[0], places[-1]) if places else (0, 0)
+    oldest, newest = (places[0], places[-1]) if places else (0, 0)
     precision: dict[str, list[float]] = {label: [] for label in scores}
     bases = []
     for _ in range(max(2, WINDOWS // 10) if quick else WINDOWS):
-        size = min(WINDOW, last - first + 1)
-        start = dice.randrange(first, last - size + 2)
+        size = min(WINDOW, newest - oldest + 1)
+        start = dice.randrange(oldest, newest - size + 2)
         window = [f.id for f in code[start : start + size]]
         bases.append(fmean(one in fixes for one in window))
         for label, known in scores.items():

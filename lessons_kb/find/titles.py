@@ -225,7 +225,7 @@ def _count_titles(brains: Brains) -> dict[Brain, int]:
     today = time.strftime("%Y-%m-%d")
 
     def count(brain: Brain) -> int:
-        return brain.catalogue.count_titles(brains.project, today=today)
+        return brain.count_titles(brains.project, today=today)
 
     return {brain: brain.read(count) for brain in brains.members}
 
@@ -252,7 +252,8 @@ def _choose(brains: Brains, access: Access, *, most: int, counts: Mapping[Brain,
         is_of_large = counts[card.brain] > SMALL_BRAIN
         return is_of_large, nearness.get((card.brain, card.card), len(nearness))
 
-    cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
+    if at_hand or len(counts) > 1:
+        cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
     small = sum(counts[card.brain] <= SMALL_BRAIN for card in cards)
     return _Listed(cards[: max(most, small)], total, is_large)
 
@@ -564,7 +565,7 @@ def _read_titles(
     today = time.strftime("%Y-%m-%d")
 
     def search(opened: Brain) -> tuple[list[Title], int]:
-        titles = opened.catalogue.titles(project, limit=most, today=today, paths=injected)
+        titles = opened.titles(project, limit=most, today=today, paths=injected)
         numbers = [number for number in opened.successors() if opened.find_successor(number)]
         superseded = opened.cards(numbers)
         hidden = {card.id for card in superseded.values() if card.is_injectable}

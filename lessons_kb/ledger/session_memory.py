@@ -256,8 +256,9 @@ class SessionMemory:
         if not isinstance(data, dict):
             return memory
         for name in _NAMES:
-            if name in data:
-                _read_field(memory, name, data[name])
+            value = data.get(name)
+            if value:  # every default is empty, too
+                _read_field(memory, name, value)
         return memory
 
     def to_json(self) -> str:

@@ -15,6 +15,7 @@ from lessons_kb.mining.reverts import find_reverted, find_targets
 from lessons_kb.mining.triggers import POINTS, REVIEW, Sighting
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.error_signature import shows
+from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen, replace
 
 ALIKE = 0.6
@@ -30,6 +31,8 @@ TAKEN_BACK = 2.0
 what was found to be wrong."""
 MIN_TERMS = 3
 _MAX_EXAMPLES = 5
+NAMED_COMMITS = 3
+"""The maximum number of commits that a draft names."""
 
 
 @frozen
@@ -76,10 +79,9 @@ def find_candidates(
         if candidate:
             candidates.append(candidate)
     rest = [commit for commit in ranked if commit.facts.id not in used]
-    rest = [commit for commit in rest if commit.score >= LEAST]
     rest.sort(key=lambda commit: -commit.score)
-    groups = _group_commits(rest, reverts=targets)
-    candidates += [_of_commits(similar, reverted, now) for similar in groups]
+    groups = group_commits(rest, reverts=targets)
+    candidates += [_of_commits(group, reverted, now) for group in groups]
     return sorted(candidates, key=lambda candidate: (-candidate.rank, -candidate.at, candidate.id))
 
 
@@ -120,13 +122,29 @@ def _group_sightings(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
     return [list(chain.from_iterable(some)) for some in joined]
 
 
-def _group_commits(
-    ranked: Sequence[RankedCommit], *, reverts: Container[str]
-) -> list[list[RankedCommit]]:
-    """Group commits with similar subjects that share a file.
+@frozen
+class CommitGroup:
+    """The commits about one mistake, with the likeliest first."""
 
-    Subjects such as "Minor cleanup" are ignored, because two of them do not show the same mistake.
-    A revert quotes the subject of the commit that it takes back, and does not repeat its mistake.
+    alike: tuple[RankedCommit, ...]
+    """Commits with similar subjects."""
+    of_subject: tuple[RankedCommit, ...] = ()
+    """Other fixes of the first commit's subject, within days of it."""
+
+    @property
+    def commits(self) -> tuple[RankedCommit, ...]:
+        return self.alike + self.of_subject
+
+
+def group_commits(
+    ranked: Sequence[RankedCommit], *, reverts: Container[str] = ()
+) -> list[CommitGroup]:
+    """Group commits about one mistake. ``ranked`` is sorted, with the likeliest commit first.
+
+    Commits with similar subjects that share a file are alike. Subjects such as "Minor cleanup" are
+    ignored, because two of them do not show the same mistake. A revert quotes the subject of the
+    commit that it takes back, and does not repeat its mistake. A commit that is too unlikely to be
+    a candidate can only be a further fix of another commit's subject.
     """
 
     def subject_of(commit: RankedCommit) -> str:
@@ -134,7 +152,45 @@ def _group_commits(
         is_ignored = commit.facts.id in reverts or shows("noise", subject.lower())
         return "" if is_ignored else subject
 
-    return _join(ranked, subject_of, lambda commit: commit.facts.paths)
+    likely = [commit for commit in ranked if commit.score >= LEAST]
+    unlikely = [commit for commit in ranked if commit.score < LEAST]
+    groups = _join(likely, subject_of, lambda commit: commit.facts.paths)
+    return _join_fixes_of_subject([*groups, *([commit] for commit in unlikely)], reverts)
+
+
+def _join_fixes_of_subject(
+    groups: Iterable[Sequence[RankedCommit]], reverts: Container[str]
+) -> list[CommitGroup]:
+    """Return the groups, each joined with later groups about the subject of its first commit.
+
+    A draft names few commits, so a group takes no more.
+    """
+    joined: list[list[RankedCommit]] = []
+    alike: list[tuple[RankedCommit, ...]] = []
+    numbers: dict[str, int] = {}
+    """Mapping from the first commit of each joined group to its number."""
+    followers: dict[str, list[int]] = defaultdict(list)
+    """Mapping from each fix to the numbers of the groups whose first commit follows it."""
+    for group in groups:
+        first = group[0]
+        same_subject = () if first.facts.id in reverts else first.same_subject
+        related = [numbers[name] for name in same_subject if name in numbers]
+        related += followers[first.facts.id]
+        room = NAMED_COMMITS - len(group)
+        number = next((number for number in sorted(related) if len(joined[number]) <= room), None)
+        if number is not None:
+            joined[number] += group
+        elif first.score >= LEAST:
+            number = len(joined)
+            numbers[first.facts.id] = number
+            for name in same_subject:
+                followers[name].append(number)
+            joined.append(list(group))
+            alike.append(tuple(group))
+    return [
+        CommitGroup(alike=similar, of_subject=tuple(commits[len(similar) :]))
+        for similar, commits in zip(alike, joined, strict=True)
+    ]
 
 
 def typed_before(candidate: Candidate) -> tuple[str, ...]:
@@ -273,20 +329,22 @@ def _name_sources(group: Sequence[Sighting]) -> str:
     return "sessions and reviews" if True in are_reviews else "sessions"
 
 
-def _of_commits(
-    group: Sequence[RankedCommit], reverted: Mapping[str, str], now: float
-) -> Candidate:
-    """Return the candidate of a group of similar commits, in which the likeliest commit is
-    first.
+def _of_commits(group: CommitGroup, reverted: Mapping[str, str], now: float) -> Candidate:
+    """Return the candidate of a group of commits.
 
     A fix that was taken back, and the same fix when it came again, correct one mistake.
     """
-    best = group[0]
+    best = group.alike[0]
     first = best.facts
-    fixes = sum(commit.facts.id not in reverted for commit in group)
+    commits = group.commits
+    fixes = sum(commit.facts.id not in reverted for commit in group.alike)
     reasons = [f"reverted by {reverted[first.id][:8]}"] if first.id in reverted else []
     if fixes > 1:
         reasons.append(f"{fixes} commits alike")
+    reasons += explain_rank(best)
+    if group.of_subject:
+        more = counted(len(group.of_subject), "more fix", "more fixes")
+        reasons.append(f"{more} of its subject")
     return _rank(
         best.score,
         0,
@@ -296,11 +354,11 @@ def _of_commits(
         id=first.id,
         title=first.subject,
         occurrences=max(fixes, 1),
-        at=max(commit.facts.at for commit in group),
-        reasons=tuple(reasons + explain_rank(best)),
+        at=max(commit.facts.at for commit in commits),
+        reasons=tuple(reasons),
         paths=first.paths[:5],
-        commits=tuple(commit.facts for commit in group[:_MAX_EXAMPLES]),
-        keys=tuple(commit.facts.id for commit in group),
+        commits=tuple(commit.facts for commit in commits[:_MAX_EXAMPLES]),
+        keys=tuple(commit.facts.id for commit in commits),
     )
 
 

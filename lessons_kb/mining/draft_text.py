@@ -28,7 +28,7 @@ from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import normal_newlines, read_sections, text_of
 from lessons_kb.cards.sketch import Sketch, format_patterns, strip_comments
 from lessons_kb.data import read_patterns
-from lessons_kb.mining.candidates import Candidate
+from lessons_kb.mining.candidates import NAMED_COMMITS, Candidate
 from lessons_kb.mining.prefill import (
     choose_paths,
     find_error_lines,
@@ -84,7 +84,7 @@ _MAX_HINT = 100
 _MAX_FILES = 12
 _MAX_ITEMS = 3
 _MAX_SOURCES = 3
-"""The maximum number of commits, and of sightings, that a draft names as sources."""
+"""The maximum number of sightings that a draft names as sources."""
 
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
@@ -276,7 +276,7 @@ def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
     """Return the commits, review comments and sessions of a candidate as sources."""
     sources: list[Source] = []
     stated = read_statements(candidate).causes
-    for commit in candidate.commits[:_MAX_SOURCES]:
+    for commit in candidate.commits[:NAMED_COMMITS]:
         body = _TRAILER.sub("", commit.body).strip()
         first_lines = [*stated, *commit.causes, body.partition("\n")[0]]
         quote, stated = first_lines[0], ()
@@ -312,7 +312,7 @@ def _list_facts(
             facts.append(f"What failed: {_code(_shorten(sighting.command))}")
     if excerpt:
         facts.append(fence(excerpt, "text", limit=MAX_EXCERPT))
-    for commit in candidate.commits[:3]:
+    for commit in candidate.commits[:NAMED_COMMITS]:
         facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
     if body and body != candidate.commits[0].subject:
         quoted = [f"> {line}".rstrip() for line in clean(body[:_MAX_BODY]).splitlines()]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lessons_kb.data import read_patterns
@@ -38,7 +39,14 @@ _MOST_CAUSES, _MOST_FIXES_BEFORE, _MOST_IN_A_ROW = 3, 5, 5
 """
 _SHARED_TERMS = 2
 """The number of terms that the subjects of two fixes of one subject share."""
+_ORDINARY_SHARE, _ORDINARY_FIXES = 0.05, 4
+"""If more than this share of the fixes, and more than this number of them, have a term in their
+subjects, the term is ordinary and does not name a subject.
+"""
+_MANY_WORDS = 12
+"""The number of words in a subject from which more count no more."""
 
+_PULL_REQUEST = re.compile(r" \(#\d+\)")
 _ISSUE_KEY = re.compile(r"\A[\[(]?(?:[A-Z][A-Z0-9]+-\d+|#\d+)[\])]?:? +")
 """Matches the key of an issue before a subject, such as ``SHOP-108:`` or ``[SHOP-108]``."""
 
@@ -94,6 +102,10 @@ class Signals(NamedTuple):
     files: float
     """The same logarithm for the changed files without tests. A fix with many tests is not
     large."""
+    adds: float
+    """The share of the changed lines that are added."""
+    words: float
+    """The number of words in the subject without its prefix, from 0 to 1."""
 
 
 class Weight(NamedTuple):
@@ -103,7 +115,7 @@ class Weight(NamedTuple):
     reason: str
 
 
-BASE = -1.9
+BASE = -3.2
 """The log-odds of a commit without signals."""
 
 WEIGHTS = {
@@ -126,8 +138,10 @@ WEIGHTS = {
     "again": Weight(0.2, "set: the fit gives 0, within its error"),
     "in_a_row": Weight(0.8, "set for configuration; in code the fit gives -0.6: looks are tuned"),
     "prose": Weight(-0.7, "set: documentation alone is seldom a mistake of the code"),
-    "size": Weight(-0.4, "fitted -0.2; doubled, because large fixes led two histories"),
+    "size": Weight(-0.2, "fitted"),
     "files": Weight(-1.5, "fitted: the first file beyond five counts most"),
+    "adds": Weight(0.5, "fitted: a fix that mostly removes is seldom a mistake worth a card"),
+    "words": Weight(1.2, "fitted 1.4; lowered, because a short subject may name the mistake too"),
 }
 """The weights were fitted by logistic regression with an L2 penalty of 1 on 152 commits of five
 repositories, which were drawn at random and labelled before the fit. See `python -m benchmarks mine
@@ -149,6 +163,8 @@ class RankedCommit:
     signals: Signals
     before: tuple[str, ...] = ()
     """Earlier fixes of the same subject that this commit follows, with the latest first."""
+    same_subject: tuple[str, ...] = ()
+    """The earlier fixes with which this commit shares a file and uncommon words of the subject."""
 
 
 def score(history: Sequence[CommitFacts]) -> list[float]:
@@ -162,10 +178,17 @@ def rank_commits(history: Sequence[CommitFacts]) -> list[RankedCommit]:
     fixes_before = _find_fixes_before(history, corrected)
     ranked = []
     for facts in history:
-        before = fixes_before.get(facts.id, ())
-        signals = measure_signals(facts, corrected.get(facts.id, Correction()), len(before))
+        earlier = fixes_before.get(facts.id, _EarlierFixes())
+        correction = corrected.get(facts.id, Correction())
+        signals = measure_signals(facts, correction, len(earlier.before))
         ranked.append(
-            RankedCommit(facts=facts, score=_weigh(facts, signals), signals=signals, before=before)
+            RankedCommit(
+                facts=facts,
+                score=_weigh(facts, signals),
+                signals=signals,
+                before=earlier.before,
+                same_subject=earlier.same_subject,
+            )
         )
     return ranked
 
@@ -266,9 +289,16 @@ def _names_fix(low: str) -> bool:
     return shows("repair subject", low) or (shows("repairs", low) and not shows("builds", low))
 
 
+class _EarlierFixes(NamedTuple):
+    """The earlier fixes that a commit follows; see `RankedCommit`."""
+
+    before: tuple[str, ...] = ()
+    same_subject: tuple[str, ...] = ()
+
+
 def _find_fixes_before(
     history: Sequence[CommitFacts], corrected: dict[str, Correction]
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, _EarlierFixes]:
     """Return a mapping from each fix to the fixes shortly before it that it follows, with the
     latest first.
 
@@ -276,23 +306,38 @@ def _find_fixes_before(
     file and their subjects share terms.
     """
     fixes = sorted(filter(is_fix, history), key=lambda facts: facts.at)
-    terms = {facts.id: frozenset(analyze(_strip_prefix(facts.subject))) for facts in fixes}
+    terms = {facts.id: _list_terms(facts.subject) for facts in fixes}
+    ordinary = _find_ordinary_terms(terms.values())
     paths = {facts.id: frozenset(facts.paths) for facts in fixes}
-    followed: dict[str, tuple[str, ...]] = {}
+    followed: dict[str, _EarlierFixes] = {}
     recent: list[CommitFacts] = []
     for facts in fixes:
         recent = [earlier for earlier in recent if facts.at - earlier.at <= SOON]
         changes_lines_of = set(corrected.get(facts.id, Correction()).commits)
         before: list[str] = []
+        same_subject: list[str] = []
         for earlier in reversed(recent):
             shares_file = not paths[facts.id].isdisjoint(paths[earlier.id])
-            shares_terms = len(terms[facts.id] & terms[earlier.id]) >= _SHARED_TERMS
-            if earlier.id in changes_lines_of or (shares_file and shares_terms):
+            shared = terms[facts.id] & terms[earlier.id]
+            if earlier.id in changes_lines_of or (shares_file and len(shared) >= _SHARED_TERMS):
                 before.append(earlier.id)
+            if shares_file and len(shared - ordinary) >= _SHARED_TERMS:
+                same_subject.append(earlier.id)
         if before:
-            followed[facts.id] = tuple(before)
+            followed[facts.id] = _EarlierFixes(tuple(before), tuple(same_subject))
         recent.append(facts)
     return followed
+
+
+def _list_terms(subject: str) -> frozenset[str]:
+    return frozenset(analyze(_strip_prefix(subject)))
+
+
+def _find_ordinary_terms(subjects: Collection[frozenset[str]]) -> frozenset[str]:
+    """Return the terms that occur in so many subjects of fixes that they do not name a subject."""
+    counts = Counter(chain.from_iterable(subjects))
+    most = max(_ORDINARY_FIXES, _ORDINARY_SHARE * len(subjects))
+    return frozenset(term for term, count in counts.items() if count > most)
 
 
 def _strip_prefix(subject: str) -> str:
@@ -364,6 +409,7 @@ def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: in
     is_configuration = not facts.has_code and not all(map(is_prose, facts.paths))
     lines = facts.added + facts.removed + facts.test_lines / 4
     excess = math.log1p(lines) - math.log1p(_LITTLE)
+    words = _PULL_REQUEST.sub("", _strip_prefix(_read_subject(facts.subject))).split()
     many_files = math.log1p(facts.files - len(facts.tests)) - math.log1p(_FEW_FILES)
     return Signals(
         fix_subject=float(message.fix_subject),
@@ -387,6 +433,8 @@ def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: in
         prose=float(all(map(is_prose, facts.paths))),
         size=max(excess, 0.0),
         files=max(many_files, 0.0),
+        adds=facts.added / (facts.added + facts.removed + 1),
+        words=min(len(words), _MANY_WORDS) / _MANY_WORDS,
     )
 
 
@@ -401,7 +449,7 @@ def needs_patch(facts: CommitFacts) -> bool:
     if is_fix(facts):
         return True
     tests = len(facts.tests)
-    best = replace(facts, removed=1, test_lines=tests, cause_count=_MOST_CAUSES)
+    best = replace(facts, added=_LITTLE - 1, removed=1, test_lines=tests, cause_count=_MOST_CAUSES)
     signals = measure_signals(best, _BEST_CORRECTION, _MOST_FIXES_BEFORE)
     return _weigh(facts, signals) >= LEAST
 

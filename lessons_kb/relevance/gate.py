@@ -118,6 +118,8 @@ class GateEvidence:
     """Mapping from terms to estimated shares, for cards in languages that the table lacks. See
     `guess_shares`.
     """
+    project: Mapping[str, float] = field(default_factory=dict)
+    """Mapping from the everyday words of the project to their shares. See `ProjectWords`."""
 
 
 def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
@@ -234,7 +236,7 @@ class _Query:
         """
         sharing = 0
         for term, weight in evidence.terms.items():
-            share = guessed.get(term) or share_of(term)
+            share = guessed.get(term) or max(share_of(term), evidence.project.get(term, 0.0))
             frequency = evidence.frequencies.get(term, 0)
             self.absences[term] = log1p(-share)
             self.surprises[term] = -log(share)
@@ -285,6 +287,8 @@ def _weigh(
         fields = evidence.found[card]
         full_terms = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
     subject = _weigh_title(hit.card.title)
+    if evidence.project:
+        subject = _weigh_title_in_project(hit.card.title, evidence.project)
     length = evidence.lengths.get(card, {}).get("body", PASSAGE)
     passages = (max(length, 1) / PASSAGE) ** SPREAD
     terms = []
@@ -295,6 +299,8 @@ def _weigh(
         chance = -log(-expm1(query.absences[term] * passages))
         chance -= SHAPE.shared_part * min(query.domain.get(term, 0.0), chance)
         rarity = measure_rarity(term)
+        if term in evidence.project:
+            rarity = min(rarity, -log(evidence.project[term]))
         # Few background prompts are in a language other than English, so the share of such a
         # word is more reliable.
         is_bigram = not term.isascii() and find_script_of_word(term) in BIGRAM_SCRIPTS
@@ -345,7 +351,12 @@ def _squash(odds: float) -> float:
 @lru_cache(maxsize=10_000)
 def _weigh_title(title: str) -> Mapping[str, float]:
     """Return a mapping from each term of a title to its share of the title's information."""
-    nats = {term: -log(share_of(term)) for term in analyze(title)}
+    return _weigh_title_in_project(title, _NONE)
+
+
+def _weigh_title_in_project(title: str, project: Mapping[str, float]) -> Mapping[str, float]:
+    """The same for a title in whose project some words are common."""
+    nats = {term: -log(max(share_of(term), project.get(term, 0.0))) for term in analyze(title)}
     whole = max(sum(nats.values()), SHAPE.least_title)
     return {term: value / whole for term, value in nats.items()}
 

@@ -81,8 +81,8 @@ SOCKET_SECONDS = 3.0
 """Seconds between two checks that our socket still exists. A program that cleans up /tmp may remove
 it.
 """
-LOOK_AGAIN_SECONDS = 1.0
-"""Minimum seconds between two checks of all package files."""
+LOOK_AGAIN_SECONDS = 3.0
+"""Minimum seconds between two checks of all package files. A check takes as long as an answer."""
 MAX_WAITING = 64
 """Maximum number of waiting connections. Further connections are closed at once, and their clients
 answer by themselves.

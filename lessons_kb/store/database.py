@@ -426,6 +426,8 @@ _MIGRATIONS = (
     "DELETE FROM commits",
     # The ranking needs the patches of more commits since this version.
     "DELETE FROM commits",
+    # The ranking needs the patches of other commits since this version.
+    "DELETE FROM commits",
 )
 
 

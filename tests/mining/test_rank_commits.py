@@ -4,7 +4,7 @@ import pytest
 
 from lessons_kb.mining.candidates import find_candidates
 from lessons_kb.mining.commit_facts import is_written, read_facts, unpack_lines
-from lessons_kb.mining.rank_commits import explain_rank, rank_commits
+from lessons_kb.mining.rank_commits import LEAST, explain_rank, rank_commits
 
 DAY = 86_400.0
 
@@ -78,7 +78,8 @@ def test_attempts_in_a_row_on_one_line_of_the_configuration_are_a_candidate():
     "path", ["deploy.yaml", "App.svelte", "docs/setup.md", "setup.cfg", "main.tf", "Dockerfile"]
 )
 def test_configuration_and_documentation_count(path):
-    fix = make_commit("a", 1, "fix: wait for the database", patch(path, ["old"], ["new value"]))
+    subject = "fix: wait for the database before the first request"
+    fix = make_commit("a", 1, subject, patch(path, ["old"], ["new value"]))
     (candidate,) = find_candidates([], [fix], now=DAY)
     assert candidate.paths == (path,)
 
@@ -133,3 +134,78 @@ def test_a_subject_may_begin_with_the_key_of_an_issue(key):
         keyed = make_commit("b", 99, key + subject, change)
         with_key, without_key = rank_commits([keyed, plain])
         assert with_key.signals == without_key.signals
+
+
+def test_fixes_of_one_subject_within_days_are_one_candidate():
+    wait = make_commit(
+        "a",
+        1,
+        "fix(cache): wait for the lock of the artifact store\n\nThe build failed because two jobs "
+        "wrote the same file.",
+        patch("store.py", ["    write(path)"], ["    with lock(path):", "        write(path)"]),
+    )
+    wide = make_commit(
+        "b",
+        3,
+        "fix(jobs): take the artifact lock before a job reads the store",
+        *(patch(f"job{n}.py", ["    read()"], ["    read(lock)"] * 90) for n in range(30)),
+        patch("store.py", ["    read(path)"], ["    with lock(path):", "        read(path)"] * 50),
+    )
+    other = make_commit("c", 3, "fix: round the total of a cart", patch("cart.py", ["a"], ["b"]))
+    assert [commit.facts.id[0] for commit in rank_commits([wide]) if commit.score >= LEAST] == []
+    first, second = find_candidates([], [wait, wide, other], now=9 * DAY)
+    assert [facts.id[0] for facts in first.commits] == ["a", "b"]
+    assert first.keys == ("a" * 40, "b" * 40)
+    assert first.occurrences == 1
+    assert "1 more fix of its subject" in first.reasons
+    assert [facts.id[0] for facts in second.commits] == ["c"]
+
+
+def test_a_candidate_has_no_more_fixes_of_its_subject_than_a_draft_names():
+    history = [
+        make_commit(
+            name,
+            day,
+            f"fix: {words}",
+            patch("store.py", [f"before_{name}(lock)"], [f"after_{name}(lock)"]),
+        )
+        for day, (name, words) in enumerate(
+            {
+                "a": "wait for the artifact lock before the first job reads",
+                "b": "release the artifact lock if an upload is cancelled",
+                "c": "let a slow worker renew its artifact lock in time",
+                "d": "do not inherit the artifact lock in a child process",
+            }.items()
+        )
+    ]
+    candidates = find_candidates([], history, now=9 * DAY)
+    assert [len(candidate.commits) for candidate in candidates] == [3, 1]
+
+
+def test_ordinary_words_of_a_history_make_no_subject():
+    history = [
+        make_commit(
+            f"{number:x}",
+            number / 9,
+            f"fix: resolve review findings in the {part} module",
+            patch("app.py", [f"{part}_before()"], [f"{part}_after()"]),
+        )
+        for number, part in enumerate(("cart", "tax", "login", "mail", "menu", "theme"))
+    ]
+    assert all(not commit.same_subject for commit in rank_commits(history))
+
+
+def test_a_fix_that_adds_lines_and_a_long_subject_rank_higher():
+    subject = "fix: do not charge a card twice"
+    lines = [f"retry({number})" for number in range(8)]
+
+    def score(message, change):
+        (commit,) = rank_commits([make_commit("a", 1, message, change)])
+        return commit.score
+
+    assert score(subject, patch("pay.py", ["x"], lines)) > score(
+        subject, patch("pay.py", lines, ["x"])
+    )
+    short, change = "fix: second charge", patch("pay.py", ["a"], ["b"])
+    assert score(f"{subject} (#3)", change) == score(subject, change)
+    assert score(subject, change) > score(short, change)

@@ -3,7 +3,7 @@
 from lessons_kb.mining.candidates import find_candidates
 from tests.mining.test_rank_commits import DAY, make_commit, patch
 
-FIX = "fix: never bill a retried charge twice (#10)"
+FIX = "fix: never bill a retried charge of the same card twice (#10)"
 BODY = "The key was missing because a retry made a new one."
 CHARGE = (["    return post(card)"], ["    return post(card, key=key)"])
 
@@ -24,7 +24,7 @@ def find(*history):
 def test_the_list_says_that_a_fix_was_reverted_and_ranks_it_lower():
     for message in (
         f'Revert "{FIX}" (#12)\n\nReverts shop/shop#10',
-        f"Take the key away again\n\nThis reverts commit {'a' * 12}.",
+        f"Take the key of a charge away again\n\nThis reverts commit {'a' * 12}.",
     ):
         found = find(fix("a", 1), revert("b", 2, message))
         assert found["a"].occurrences == found["b"].occurrences == 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from tests.kit import commit, git, write
+from tests.sessions import card
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,8 +32,8 @@ GH = '''#!{python}
 """Answers the calls of GitHub's API that the action makes, on a bare repository."""
 import json, os, subprocess, sys
 
-path, method, query, fields = sys.argv[2].removeprefix("repos/a/b/"), "GET", "", []
-words = iter(sys.argv[3:])
+path, method, query, fields = "", "GET", "", []
+words = iter(sys.argv[2:])
 for word in words:
     if word == "--method":
         method = next(words)
@@ -42,6 +44,8 @@ for word in words:
         if word == "--field" and value.startswith("@"):
             value = open(value[1:], encoding="utf-8").read()
         fields.append((name, value))
+    elif not word.startswith("--"):
+        path = word.removeprefix("repos/a/b/")
 single = dict(fields)
 with open(os.environ["RECORD"], "a", encoding="utf-8") as record:
     record.write(json.dumps([method, path, fields]) + "\\n")
@@ -61,6 +65,11 @@ if path.startswith("git/") and method != "GET" and "contents" not in allowed:
     refuse(403)
 if path.startswith("pulls") and "pulls" not in allowed:
     refuse(403)
+if path == "graphql":
+    print("github-actions[bot]")
+    sys.exit()
+if path == "issues/3/comments":
+    sys.exit()
 if path == "pulls/3/comments":
     print(open(os.environ["COMMENTS"], encoding="utf-8").read())
     sys.exit()
@@ -96,6 +105,15 @@ print(answer)
 '''
 
 
+def read_action():
+    return yaml.safe_load((ROOT / "action.yml").read_text())
+
+
+def find_head(project):
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=project, text=True)
+    return head.strip()
+
+
 def add_commit(project, day, subject, **files):
     commit(project, subject, f"2026-10-0{day}T10:00:00+00:00", **files)
 
@@ -129,36 +147,47 @@ def shop(project, origin):
 
 
 @pytest.fixture
-def draft(shop, origin, tmp_path):
-    """Run the step that drafts; return its code, its notices and the files that it proposes."""
+def run_step(shop, origin, tmp_path):
+    """Run a step of the action in the checkout; return the process."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "gh").write_text(GH.format(python=sys.executable))
     entry = f'#!/bin/sh\nexec {sys.executable} -m lessons_kb.cli.entry "$@"\n'
     (programs / "lessons").write_text(entry)
+    (programs / "python").write_text('#!/bin/sh\necho "$@"\n')
     for program in programs.iterdir():
         program.chmod(0o755)
-    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
 
-    def run(comments=(), **variables):
+    def run(step, comments=(), **variables):
         export = tmp_path / "export.json"
         export.write_text(json.dumps(comments))
-        head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=shop, text=True)
         environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
         environment |= {"PYTHONPATH": str(ROOT), "RECORD": str(tmp_path / "calls.jsonl")}
-        environment |= {"ORIGIN": str(origin), "COMMENTS": str(export), "BRAIN": "."}
-        environment |= {"RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "a/b", "NUMBER": "3"}
-        environment |= {"GITHUB_EVENT_NAME": "pull_request", "MERGED": "true", "TARGET": "main"}
-        environment |= {"HEAD_REPOSITORY": "a/b", "HEAD_BRANCH": "topic", "PARENT": head.strip()}
-        environment |= {"FAILED": "", "PASSED": "", "BEFORE": "HEAD^", "AFTER": "HEAD"}
-        done = subprocess.run(
+        environment |= {"ORIGIN": str(origin), "COMMENTS": str(export)}
+        environment |= {"RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "a/b"}
+        environment |= {"GITHUB_EVENT_NAME": "pull_request"}
+        return subprocess.run(
             # As GitHub runs `shell: bash`.
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", steps[2]["run"]],
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=shop,
             env={**environment, **variables},
             capture_output=True,
             text=True,
         )
+
+    return run
+
+
+@pytest.fixture
+def draft(run_step, shop):
+    """Run the step that drafts; return its notices and the address of its pull request."""
+    step = read_action()["runs"]["steps"][2]
+
+    def run(comments=(), **variables):
+        names = {"BRAIN": ".", "NUMBER": "3", "MERGED": "true", "TARGET": "main"}
+        names |= {"HEAD_REPOSITORY": "a/b", "HEAD_BRANCH": "topic", "PARENT": find_head(shop)}
+        names |= {"FAILED": "", "PASSED": "", "BEFORE": "HEAD^", "AFTER": "HEAD"}
+        done = run_step(step, comments, **{**names, **variables})
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
@@ -267,3 +296,96 @@ def test_a_push_needs_no_pull_request(draft, tmp_path):
     told = draft(GITHUB_EVENT_NAME="push", **variables, **reports)
     assert told == ["https://example.org/a/b/pull/4"]
     assert "comments" not in (tmp_path / "calls.jsonl").read_text()
+
+
+KEY_CARD = card(
+    "A key stood in the code", "Read the key from the environment", severity="high",
+    detect=r"""[{regex: 'charge\(KEY\)', files: ["*.py"]}]""",
+)  # fmt: skip
+EXPRESSION = re.compile(r"\$\{\{ (.+?) \}\}")
+
+
+def evaluate(text, context):
+    """Return a text with the values of its expressions, of the forms that the action uses.
+
+    Like GitHub, the evaluation knows no input that the action does not declare. Unlike GitHub, it
+    fails for a field that the event does not have.
+    """
+
+    def look_up(expression):
+        value = context
+        for name in expression.split("."):
+            value = value[name]
+        return value
+
+    def replace(match):
+        alternatives = map(look_up, match[1].split(" || "))
+        value = next(filter(None, alternatives), "")
+        return "true" if value is True else str(value)
+
+    return EXPRESSION.sub(replace, text)
+
+
+def is_run(step, context):
+    condition = step.get("if", "${{ !cancelled() }}").removeprefix("${{ ").removesuffix(" }}")
+    for term in condition.split(" && "):
+        name, _, value = term.partition(" == ")
+        if term != "!cancelled()" and evaluate(f"${{{{ {name} }}}}", context) != value.strip("'"):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("fail_on", ["error", "never"])
+def test_the_whole_action_runs_on_the_event_of_a_merge(run_step, proposed, shop, tmp_path, fail_on):
+    write(shop, "lessons/key.md", KEY_CARD)
+    git(shop, "add", "lessons")
+    git(shop, "commit", "-q", "--amend", "--no-edit")
+    git(shop, "push", "-q", "--force", "origin", "main")
+    base = subprocess.check_output(["git", "rev-parse", "HEAD^"], cwd=shop, text=True).strip()
+    head = {"ref": "topic", "repo": {"full_name": "a/b"}}
+    request = {"number": 3, "merged": True, "merge_commit_sha": find_head(shop), "head": head}
+    request["base"] = {"ref": "main", "sha": base}
+    github = {"event": {"action": "closed", "pull_request": request}, "token": "secret-token"}
+    github |= {"sha": find_head(shop), "ref_name": "main"}
+    action = read_action()
+    given = {"draft": "true", "failed-report": "red.xml", "passed-report": "green.xml"}
+    given["fail-on"] = fail_on
+    assert given.keys() <= action["inputs"].keys()
+    inputs = {
+        name: given.get(name, evaluate(declared["default"], {"github": github}))
+        for name, declared in action["inputs"].items()
+    }
+    context = {"github": github, "inputs": inputs}
+    output = tmp_path / "output"
+    codes = []
+    for step in action["runs"]["steps"]:
+        assert is_run(step, context)
+        assert step["shell"] == "bash"
+        names = {name: evaluate(value, context) for name, value in step["env"].items()}
+        names |= {"GITHUB_ACTION_PATH": str(ROOT), "GITHUB_OUTPUT": str(output)}
+        done = run_step(step, [COMMENT], **names)
+        codes.append(done.returncode)
+        assert "secret-token" not in done.stdout + done.stderr
+    assert codes == [0, int(fail_on == "error"), 0], done.stderr
+    assert done.stdout == "https://example.org/a/b/pull/4\n"
+    fields = dict(line.split("=", 1) for line in output.read_text().splitlines())
+    place = evaluate(action["outputs"]["sarif"]["value"], {"steps": {"find": {"outputs": fields}}})
+    (result,) = json.loads(Path(place).read_text())["runs"][0]["results"]
+    assert result["ruleId"] == "lessons/key.md"
+    calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
+    comments = [fields for method, path, fields in calls if path.startswith("issues/3")]
+    assert "A key stood in the code" in str(comments)
+    assert sorted(proposed()) == [
+        "lessons/a-retry-must-not-run-without-a-key-because-the-card-is-billed-twice.md",
+        "lessons/fix-add-up-the-items.md",
+    ]
+
+
+def test_the_action_drafts_only_where_it_is_asked_to():
+    action = read_action()
+    inputs = {"draft": action["inputs"]["draft"]["default"]}
+    assert [is_run(step, {"inputs": inputs}) for step in action["runs"]["steps"]] == [
+        True,
+        True,
+        False,
+    ]
