@@ -213,14 +213,15 @@ def sweep(root: str) -> bool:
 
     Return whether no file was displaced in the last seconds, so that there is time to clean up.
     """
-    folder = os.path.join(state_dir(root, create=False), _DISPLACED)
+    state = state_dir(root, create=False)
+    folder = os.path.join(state, _DISPLACED)
     limit = f"{int((time.time() - _QUARANTINE_SECONDS) * 1e9):020d}"
     names = list_folder(folder)
     for name in names:
         if name < limit:
             # After an error, another process has settled the entry, or the next call settles it.
             with contextlib.suppress(OSError, StorageError):
-                _settle(os.path.join(folder, name), os.path.join(trash_dir(root), name))
+                _settle(os.path.join(folder, name), os.path.join(state, _TRASH, name))
     return not names or names[-1] < limit
 
 
