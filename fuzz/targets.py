@@ -277,8 +277,8 @@ def rules(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """Any title makes a card that says that title, or is refused in one line."""
+    from lessons_kb.cards.sketch import Sketch
     from lessons_kb.collection.compose_card import compose
-    from lessons_kb.mining.draft_text import Sketch
 
     title, _, topics = _text(data).partition("\n")
     for kind in ("lesson", "qa-finding"):

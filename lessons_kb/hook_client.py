@@ -369,8 +369,8 @@ class Client:
             directory = _text(posix.getcwdb())
             token = _text(self.token)
             event = bytes(self.event)
-            answer = hook_gates.decide(self.agent, event, named, directory, token)
-            self.decide = lambda: hook_gates.claim_answer(answer, token)
+            decision = hook_gates.decide(self.agent, event, named, directory, token)
+            self.decide = lambda: hook_gates.claim_answer(decision, token)
         except Exception:  # noqa: S110 (the full answer reports what was not checked)
             pass
 

@@ -73,8 +73,8 @@ _BAD_DATA = (KeyError, TypeError, ValueError, AttributeError, IndexError, re.err
 _CARD_SUFFIXES = (".md", ".markdown")
 
 
-class Answer(NamedTuple):
-    """The answer of the second stage to an event; empty by default."""
+class Decision(NamedTuple):
+    """The decision of the second stage about an event; empty by default."""
 
     refusal: str = ""
     """Standard output that refuses the call."""
@@ -102,7 +102,7 @@ class Form(NamedTuple):
         return name_event(payload, data["events"], data["renamed"], data["event_keys"])
 
 
-class Call(NamedTuple):
+class ProposedCall(NamedTuple):
     """A call that is about to be made."""
 
     kind: str
@@ -132,7 +132,7 @@ class Occasion(NamedTuple):
     """The working directory of the agent."""
 
 
-class Concern(NamedTuple):
+class GatedCard(NamedTuple):
     """A card whose gate applies to the call, or may apply."""
 
     brain: Mapping[str, Any]
@@ -271,42 +271,42 @@ def find_host(
 
 def decide(
     agent: str, event: bytes, environment: Mapping[str, str], directory: str, token: str
-) -> Answer:
+) -> Decision:
     """Return the decision of the gates about one event.
 
     ``directory`` is the working directory of the process, and ``token`` identifies the event. An
     invalid payload raises no error; the full answer handles it.
     """
     if environment.get("LESSONS_HOOKS") == "0" or environment.get("LESSONS_TRIAL"):
-        return Answer()
+        return Decision()
     home = find_state_home(environment)
     if not home or not os.path.isdir(os.path.join(home, "gates")):
-        return Answer()
+        return Decision()
     try:
         payload = json.loads(event)
     except (ValueError, RecursionError):
         return _report_unread(agent, event)
     if not isinstance(payload, dict):
-        return Answer()
+        return Decision()
     forms = _read_forms()
     if agent not in forms.get("agents", {}):
-        return Answer()
+        return Decision()
     events = {name: row["events"] for name, row in forms["agents"].items()}
     host = find_host(agent, payload, environment, events)
     form = Form(host, forms["agents"][host])
     name = form.event(payload)
     session = first_text(payload, SESSION_KEYS)
     if form.data["events"].get(name) != "before" or not session:
-        return Answer()
+        return Decision()
     part = first_text(payload, PART_KEYS)
     context = f"{session}/{part}" if part else session
     directory = _find_directory(payload, form, environment, directory)
     scope = _git_top(directory) or directory
     brains = _find_brains(home, directory, scope, environment)
     if not brains or _is_silenced(home, agent, directory):
-        return Answer()
-    call = _read_call(payload, form, forms, scope=scope, directory=directory)
-    concerns = list(_find_concerns(brains, call, scope))
+        return Decision()
+    call = _extract_call(payload, form, forms, scope=scope, directory=directory)
+    gated_cards = list(_find_gated_cards(brains, call, scope))
     occasion = Occasion(
         name=name,
         payload=payload,
@@ -316,39 +316,41 @@ def decide(
         token=token,
         directory=directory,
     )
-    return _rule(concerns, form, occasion)
+    return _rule(gated_cards, form, occasion)
 
 
-def _report_unread(agent: str, event: bytes) -> Answer:
-    """Return the answer to a call that arrived only in part: no gate can decide about it."""
+def _report_unread(agent: str, event: bytes) -> Decision:
+    """Return the decision about a call that arrived only in part: no gate can decide about it."""
     form = _read_forms().get("agents", {}).get(agent)
     if form is None:
-        return Answer()
+        return Decision()
     before = [name for name, kind in form["events"].items() if kind == "before"]
     named = [name for name in form["events"] if f'"{name}"'.encode() in event] or before
     name = next((name for name in named if name in before), "")
-    return _say_unchecked(NOT_READ, form, form["answers"].get(name, {})) if name else Answer()
+    return _say_unchecked(NOT_READ, form, form["answers"].get(name, {})) if name else Decision()
 
 
 def _read_forms() -> dict[str, Any]:
     return _read_json(os.path.join(os.path.dirname(os.path.abspath(__file__)), _FORMS))
 
 
-def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | None:
+def claim_answer(decision: Decision, token: str) -> tuple[bytes, bytes, bytes] | None:
     """Return the ending of the client, its standard output and its standard error.
 
     A refusal is recorded first. The ending is ENDED_REFUSED or ENDED_UNCHECKED of ``hook_client``,
     which the client sends to the process that computes the full answer. Return None if there is no
     output.
     """
-    if answer.refusal:
-        claimed = [_claim_in_folder(path, token) for path in answer.records]
+    if decision.refusal:
+        claimed = [_claim_in_folder(path, token) for path in decision.records]
         if any(claimed):
-            return b"r", answer.refusal.encode("utf-8", "replace"), b""
+            return b"r", decision.refusal.encode("utf-8", "replace"), b""
         if None not in claimed:
             return None
-    if answer.unchecked:
-        output, log = (text.encode("utf-8", "replace") for text in (answer.unchecked, answer.log))
+    if decision.unchecked:
+        output, log = (
+            text.encode("utf-8", "replace") for text in (decision.unchecked, decision.log)
+        )
         return b"u", output, log
     return None
 
@@ -365,83 +367,83 @@ def _claim_in_folder(path: str, token: str) -> bool | None:
 _FORMS = os.path.join("data", "answer_forms.json")
 
 
-def _rule(concerns: Sequence[Concern], form: Form, occasion: Occasion) -> Answer:
-    """Return the answer to a call for these concerns."""
+def _rule(gated_cards: Sequence[GatedCard], form: Form, occasion: Occasion) -> Decision:
+    """Return the decision about a call to which the gates of these cards apply."""
     if occasion.name not in form.data["refuses"]:
-        return Answer()
-    refusing: list[Concern] = []
-    unsure: list[Concern] = []
+        return Decision()
+    refusing: list[GatedCard] = []
+    unsure: list[GatedCard] = []
     records: list[str] = []
-    for concern in concerns:
-        if concern.card["gate"] == ASK and not _is_attended(form, occasion):
+    for gated in gated_cards:
+        if gated.card["gate"] == ASK and not _is_attended(form, occasion):
             continue  # no user can be asked, so the lesson is only context, which may be late
-        new_records = _list_new_records(concern, occasion)
+        new_records = _list_new_records(gated, occasion)
         if not new_records:
             continue  # this call of the session was refused before, so now it passes
-        if _is_unsure(concern, form, occasion):
-            unsure.append(concern)
+        if _is_unsure(gated, form, occasion):
+            unsure.append(gated)
         else:
-            refusing.append(concern)
+            refusing.append(gated)
             records += new_records
     template = form.data["answers"].get(occasion.name, {})
     if refusing:
         unchecked = _report_unchecked(refusing, form, template)
         reason, printed = _write_refusal(refusing, template, occasion.directory)
         return unchecked._replace(refusal=printed, records=tuple(records), reason=reason)
-    return _report_unchecked(unsure, form, template) if unsure else Answer()
+    return _report_unchecked(unsure, form, template) if unsure else Decision()
 
 
-def _list_new_records(concern: Concern, occasion: Occasion) -> list[str]:
-    """Return the paths of the records for the files of a concern that were not refused before.
+def _list_new_records(gated: GatedCard, occasion: Occasion) -> list[str]:
+    """Return the paths of the records for the files of a card that were not refused before.
 
     A record of this event may exist already, because the agent may have reported the event twice.
     """
-    root, card_id = concern.brain["root"], concern.card["id"]
+    root, card_id = gated.brain["root"], gated.card["id"]
     paths = [
         record_path(occasion.home, occasion.context, root, card_id, file)
-        for file in concern.files or ("",)
+        for file in gated.files or ("",)
     ]
     return [path for path in paths if read_token(path) in ("", occasion.token)]
 
 
-def _is_unsure(concern: Concern, form: Form, occasion: Occasion) -> bool:
-    """Return whether only the full answer can decide about a concern."""
-    asks = concern.card["gate"] == ASK
+def _is_unsure(gated: GatedCard, form: Form, occasion: Occasion) -> bool:
+    """Return whether only the full answer can decide about a card."""
+    asks = gated.card["gate"] == ASK
     is_explained = first_text(occasion.payload, TOOL_KEYS) not in form.data["unexplained"]
     if asks and is_explained:
         return True
-    if concern.card["gate"] == STRICT:  # a strict gate applies in case of doubt
+    if gated.card["gate"] == STRICT:  # a strict gate applies in case of doubt
         return False
-    return not concern.sure or _is_changed(concern)
+    return not gated.sure or _is_changed(gated)
 
 
 def _write_refusal(
-    refusing: Sequence[Concern], template: Mapping[str, str], directory: str
+    refusing: Sequence[GatedCard], template: Mapping[str, str], directory: str
 ) -> tuple[str, str]:
     """Return the reason of a refusal as plain text, and the refusal in the form of the agent."""
     reason = _write_reason(refusing, directory)
-    asks = any(concern.card["gate"] == ASK for concern in refusing)
+    asks = any(gated.card["gate"] == ASK for gated in refusing)
     line = f"{PERMISSION} {reason}" if asks else ""
     text = f"{line} {ASKED_NEXT}" if asks else f"{REFUSED_TEXT} {reason} {PASSES}"
-    lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
+    lessons = "\n\n".join(_write_lesson(gated.card) for gated in refusing)
     whole = f"{text}\n\n{lessons}"
     refusal = template["refusal and line" if asks else "refusal"]
     return whole, _fill(refusal, reason=whole, line=line)
 
 
 def _report_unchecked(
-    concerns: Sequence[Concern], form: Form, template: Mapping[str, str]
-) -> Answer:
-    """Return the answer that names the cards that were not checked."""
-    titles = dict.fromkeys(f"“{concern.card['title']}”" for concern in concerns[:MAX_NAMED])
+    gated_cards: Sequence[GatedCard], form: Form, template: Mapping[str, str]
+) -> Decision:
+    """Return the decision that names the cards that were not checked."""
+    titles = dict.fromkeys(f"“{gated.card['title']}”" for gated in gated_cards[:MAX_NAMED])
     return _say_unchecked(NOT_CHECKED.format("; ".join(titles)), form.data, template)
 
 
-def _say_unchecked(line: str, form: Mapping[str, Any], template: Mapping[str, str]) -> Answer:
-    """Return the answer that shows a line to the user, or logs it where the agent shows none."""
+def _say_unchecked(line: str, form: Mapping[str, Any], template: Mapping[str, str]) -> Decision:
+    """Return the decision that shows a line to the user, or logs it where the agent shows none."""
     if template.get("line"):
-        return Answer(unchecked=_fill(template["line"], line=line), reason=line)
-    return Answer(unchecked=form["silence"], log=f"{line}\n", reason=line)
+        return Decision(unchecked=_fill(template["line"], line=line), reason=line)
+    return Decision(unchecked=form["silence"], log=f"{line}\n", reason=line)
 
 
 def _fill(template: str, *, reason: str = "", line: str = "") -> str:
@@ -450,19 +452,19 @@ def _fill(template: str, *, reason: str = "", line: str = "") -> str:
     return f"{filled.replace(LINE_MARK, json.dumps(line)[1:-1])}\n"
 
 
-def _write_reason(refusing: Sequence[Concern], directory: str) -> str:
+def _write_reason(refusing: Sequence[GatedCard], directory: str) -> str:
     """Return the reason of a refusal: the effect of the call, and the lessons that refuse it."""
     files: dict[str, None] = {}
-    for concern in refusing:
-        files |= dict.fromkeys(filter(None, concern.files))
+    for gated in refusing:
+        files |= dict.fromkeys(filter(None, gated.files))
     more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
     names = ", ".join(_visible(file) for file in list(files)[:MAX_NAMED])
     action = f"{names}{more} {name_act(files)}" if files else "this command is run"
     lessons = []
-    for concern in refusing[:MAX_NAMED]:
-        path = os.path.join(concern.brain["root"], concern.card["id"])
+    for gated in refusing[:MAX_NAMED]:
+        path = os.path.join(gated.brain["root"], gated.card["id"])
         place = os.path.relpath(path, directory)
-        lessons.append(f"“{concern.card['title']}” ({_visible(place)})")
+        lessons.append(f"“{gated.card['title']}” ({_visible(place)})")
     return f"before {action}: {'; '.join(dict.fromkeys(lessons))}."
 
 
@@ -497,13 +499,13 @@ def _is_attended(form: Form, occasion: Occasion) -> bool:
     return not any(environment.get(variable) in values for variable, values in unattended)
 
 
-def _is_changed(concern: Concern) -> bool:
+def _is_changed(gated: GatedCard) -> bool:
     """Return whether a card has changed since its gate was compiled."""
     try:
-        info = os.stat(os.path.join(concern.brain["root"], *concern.card["id"].split("/")))
+        info = os.stat(os.path.join(gated.brain["root"], *gated.card["id"].split("/")))
     except OSError:
         return True
-    signature: str = concern.card["signature"]
+    signature: str = gated.card["signature"]
     return _sign(info) != signature
 
 
@@ -728,14 +730,14 @@ def _read_json(path: str, *, limit: int = MAX_FILE_BYTES) -> dict[str, Any]:
 # The call
 
 
-def _read_call(
+def _extract_call(
     payload: Mapping[str, Any],
     form: Form,
     forms: Mapping[str, Any],
     *,
     scope: str,
     directory: str,
-) -> Call:
+) -> ProposedCall:
     names = forms["arguments"]
     tool = first_text(payload, TOOL_KEYS)
     values = (payload.get(key) for key in ARGUMENT_KEYS)
@@ -747,7 +749,7 @@ def _read_call(
             arguments = {"input": arguments}
     data: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
     if not tool and isinstance(payload.get("command"), str):  # Cursor's beforeShellExecution
-        return Call("command", (), (), payload["command"], directory)
+        return ProposedCall("command", (), (), payload["command"], directory)
     kind = _kind_of(tool, form.name, forms["tools"])
     cwd = first_text(payload, ("cwd",)) or directory
     here = os.path.realpath(cwd) if os.path.isabs(cwd) else directory
@@ -760,13 +762,15 @@ def _read_call(
 
     if kind == "command":
         command = _find_command(data, names["commands"])
-        return Call(kind, (), (), command, here)
+        return ProposedCall(kind, (), (), command, here)
     if kind not in EDIT_KINDS:
-        return Call(kind, (), (), "", here)
+        return ProposedCall(kind, (), (), "", here)
     patch = first_text(data, names["patches"])
     if any(header in patch for header in _PATCH_HEADERS):
         pieces = tuple((place(path), before, after) for path, before, after in _read_patch(patch))
-        return Call(kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "", here)
+        return ProposedCall(
+            kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "", here
+        )
     holders = [data]
     for value in data.values():
         if isinstance(value, list):
@@ -778,7 +782,7 @@ def _read_call(
         before, after = (first_text(holder, names[key]) for key in ("old text", "new text"))
         if path:
             pieces += ((place(path), before, after),)
-    return Call(kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "", here)
+    return ProposedCall(kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "", here)
 
 
 def _kind_of(tool: str, agent: str, tools: Mapping[str, Mapping[str, str]]) -> str:
@@ -823,9 +827,9 @@ def _read_patch(text: str) -> list[tuple[str, str, str]]:
 # The cards whose gates apply
 
 
-def _find_concerns(
-    brains: Iterable[Mapping[str, Any]], call: Call, scope: str
-) -> Iterator[Concern]:
+def _find_gated_cards(
+    brains: Iterable[Mapping[str, Any]], call: ProposedCall, scope: str
+) -> Iterator[GatedCard]:
     if not call.paths and (not call.command or _only_reads(call.command)):
         return
     for brain in brains:
@@ -835,43 +839,46 @@ def _find_concerns(
             yield _doubt_all(brain["root"])
 
 
-def _find_in_brain(brain: Mapping[str, Any], call: Call, scope: str) -> list[Concern]:
-    """Return the concerns of a brain about a call. Raises _BAD_DATA for a damaged gate file."""
+def _find_in_brain(brain: Mapping[str, Any], call: ProposedCall, scope: str) -> list[GatedCard]:
+    """Return the cards of a brain whose gates apply to a call.
+
+    Raises _BAD_DATA for a damaged gate file.
+    """
     if not (brain["readable"] and brain["whole"]) or brain["has_new"]:
         return [_doubt_all(brain["root"])]
-    concerns = []
+    gated_cards = []
     for card in brain["cards"]:
-        concern = _find_by_pattern(brain, card, call, scope)
-        if concern is None:
-            concern = _find_by_path(brain, card, call, scope)
-        if concern is not None:
-            concerns.append(concern._replace(sure=concern.sure and not brain["stale"]))
-    return concerns
+        gated = _find_by_pattern(brain, card, call, scope)
+        if gated is None:
+            gated = _find_by_path(brain, card, call, scope)
+        if gated is not None:
+            gated_cards.append(gated._replace(sure=gated.sure and not brain["stale"]))
+    return gated_cards
 
 
-def _doubt_all(root: str) -> Concern:
-    """Return a concern that represents all gates of a brain, none of which can be decided."""
+def _doubt_all(root: str) -> GatedCard:
+    """Return a card that represents all gates of a brain, none of which can be decided."""
     name = os.path.basename(root) or "a brain"
     card = {"id": "", "title": f"the gates of {_visible(name)}", "gate": ONCE}
-    return Concern({"root": root}, card, (), sure=False)
+    return GatedCard({"root": root}, card, (), sure=False)
 
 
 def _find_by_path(
-    brain: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
-) -> Concern | None:
-    """Return the concern of a card whose ``paths`` match a file of the call.
+    brain: Mapping[str, Any], card: Mapping[str, Any], call: ProposedCall, scope: str
+) -> GatedCard | None:
+    """Return a card if its ``paths`` match a file of the call.
 
-    Return None if the change shows that every item of the checklist is done.
+    Return None if they do not, or if the change shows that every item of the checklist is done.
     """
     if call.command:
         may = _may_touch(call.command, card, scope, call.directory)
-        return Concern(brain, card, (), sure=False) if may else None
+        return GatedCard(brain, card, (), sure=False) if may else None
     if not call.paths or not card["globs"]:
         return None
     try:
         files = tuple(path for path in call.paths if match_globs(card["globs"], path))
     except re.error:
-        return Concern(brain, card, (), sure=False)
+        return GatedCard(brain, card, (), sure=False)
     if not files:
         return None
     shown = card["shown_by"]
@@ -880,10 +887,10 @@ def _find_by_path(
         for path, _before, after in call.pieces:
             lines += [path, *after.split("\n")]
         if not all(pattern["simple"] for pattern in shown):
-            return Concern(brain, card, files, sure=False)
+            return GatedCard(brain, card, files, sure=False)
         if all(_matches_line(pattern["text"], lines) for pattern in shown):
             return None
-    return Concern(brain, card, files, sure=True)
+    return GatedCard(brain, card, files, sure=True)
 
 
 def _matches_line(pattern: str, lines: Iterable[str]) -> bool:
@@ -959,22 +966,22 @@ def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
 
 
 def _find_by_pattern(
-    brain: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
-) -> Concern | None:
-    """Return the concern of a card if the call makes the card's mistake, or may make it."""
-    unsure: Concern | None = None
+    brain: Mapping[str, Any], card: Mapping[str, Any], call: ProposedCall, scope: str
+) -> GatedCard | None:
+    """Return a card if the call makes the card's mistake, or may make it."""
+    unsure: GatedCard | None = None
     for pattern in card["patterns"]:
         look = _look_in_command if call.command else _look_in_change
         files, sure = look(pattern, call, brain, scope)
         if files and sure:
-            return Concern(brain, card, files, sure=True)
+            return GatedCard(brain, card, files, sure=True)
         if files:
-            unsure = Concern(brain, card, files, sure=False)
+            unsure = GatedCard(brain, card, files, sure=False)
     return unsure
 
 
 def _look_in_command(
-    pattern: Mapping[str, Any], call: Call, _brain: Mapping[str, Any], _scope: str
+    pattern: Mapping[str, Any], call: ProposedCall, _brain: Mapping[str, Any], _scope: str
 ) -> tuple[tuple[str, ...], bool]:
     words = call.command.split()
     is_plain = not re.search(_NOT_PLAIN, call.command) and words and words[0] not in _WRAPPERS
@@ -992,7 +999,7 @@ def _look_in_command(
 
 
 def _look_in_change(
-    pattern: Mapping[str, Any], call: Call, brain: Mapping[str, Any], scope: str
+    pattern: Mapping[str, Any], call: ProposedCall, brain: Mapping[str, Any], scope: str
 ) -> tuple[tuple[str, ...], bool]:
     unsure: tuple[str, ...] = ()
     for path, before, after in call.pieces if pattern["kind"] != "command" else ():

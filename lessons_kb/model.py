@@ -23,6 +23,8 @@ STATUSES = ("active", "ignored", "archived", DRAFT)
 NO_GATE, ASK_GATE, ONCE_GATE, STRICT_GATE = GATES = ("none", "ask", "once", "strict")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
+MAX_WHY = 160
+"""The maximum number of characters of a ``Why:`` line's text, including the ellipsis."""
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
 """Indexed fields. ``body`` is the text of the whole file; the others repeat parts of it."""
 
@@ -471,6 +473,8 @@ CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")
 """The kinds of tool calls. ``create`` writes a whole file, and ``edit`` a part of a file. A
 ``command`` includes the tests that an agent runs, while a ``test`` is a run by ``lessons run``.
 ``tool`` is any other call."""
+CHANGES = ("edit", "create", "remove")
+"""The kinds of tool calls that change files."""
 
 EVENTS = (
     *("prompt", "answer", "feedback", "interrupt", "compaction"),

@@ -25,7 +25,7 @@ from lessons_kb.model import (
 from lessons_kb.preflight.block import WORDS, footer
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.sanitize import clean_line, defang_line, shorten
+from lessons_kb.text.sanitize import clean_line, defang_line, shorten_at_word
 
 _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
 """A mapping from the state of a checklist item to its mark; problems come first."""
@@ -153,7 +153,7 @@ def _describe_item(item: CheckedItem, words: Mapping[str, str]) -> list[str]:
         terms = ", ".join(clean_line(term) for term in item.terms[:_MAX_TERMS])
         more = ", …" if item.terms[_MAX_TERMS:] else ""
         lines.append(f"    {words['not seen'].format(terms=terms + more)}")
-    if item.state == OPEN and quote and not _is_touched(item):
+    if item.state == OPEN and quote and not is_touched(item):
         lines.append(f"    {words['nearest'].format(sentence=quote)}")
     elif quote and item.where == ANSWER:
         lines.append(f"    “{quote}”")
@@ -164,7 +164,7 @@ def _describe_item(item: CheckedItem, words: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def _is_touched(item: CheckedItem) -> bool:
+def is_touched(item: CheckedItem) -> bool:
     """Return whether an edit contains an identifier of an open item, which may have been done."""
     return item.state == OPEN and item.where not in ("", ANSWER)
 
@@ -177,7 +177,7 @@ def check_line(check: Check, language: str = "en") -> str:
     """
     words = WORDS[language]
     refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
-    unseen = [item for item in check.items if item.state == OPEN and not _is_touched(item)]
+    unseen = [item for item in check.items if item.state == OPEN and not is_touched(item)]
     named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else list(check.ignored)
     unseen = [item for item in unseen if item not in named]
     pieces = 2 * len(refuted[:_MAX_REFUTED]) + len(named)
@@ -214,7 +214,7 @@ def _because(item: CheckedItem, words: Mapping[str, str]) -> str:
 
 
 def _shorten(text: str, limit: int = _MAX_QUOTE) -> str:
-    return shorten(defang_line(text), limit)
+    return shorten_at_word(defang_line(text), limit)
 
 
 def check_data(check: Check) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def check_data(check: Check) -> dict[str, Any]:
 def checked_message(item: CheckedItem) -> str:
     """Return one line about a checked item, for an annotation."""
     name = f"{defang_line(item.item)} ({defang_line(item.card.title)})"
-    if _is_touched(item):
+    if is_touched(item):
         return f"Open: {name}: {_shorten(item.quote)}"
     if item.state == OPEN:
         return f"Not seen in this change: {name}"

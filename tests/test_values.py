@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import typing
 
 import pytest
 
@@ -50,7 +51,7 @@ def point(request):
         names: list[str] = field(default_factory=list)
 
     if request.param == "compiled":
-        for x in range(values._FEW + 1):
+        for x in range(values._Fields.few + 1):
             Fresh(x=x)
     return Fresh
 
@@ -130,3 +131,68 @@ def test_an_ordinary_dataclass_can_be_replaced_too():
 def test_defining_and_filling_values_does_not_import_dataclasses(tmp_path):
     script = "import lessons_kb.config, sys; print('dataclasses' in sys.modules)"
     assert run_python(script, cwd=tmp_path).out.strip() == "False"
+
+
+class StandardPlace(typing.NamedTuple):
+    x: int
+    y: int = 0
+
+    @property
+    def label(self) -> str:
+        return f"{self.x}, {self.y}"
+
+
+class CheapPlace(values.NamedTuple):
+    x: int
+    y: int = 0
+
+    @property
+    def label(self) -> str:
+        return f"{self.x}, {self.y}"
+
+
+@pytest.fixture(params=[StandardPlace, CheapPlace])
+def place_type(request):
+    return request.param
+
+
+def test_a_named_tuple_is_a_tuple_whose_items_have_names(place_type):
+    place = place_type(1, y=2)
+    assert (place.x, place.y, place.label) == (1, 2, "1, 2")
+    assert place == (1, 2)
+    assert hash(place) == hash((1, 2))
+    assert [*place, place[1], place[:1]] == [1, 2, 2, (1,)]
+    assert repr(place) == f"{place_type.__name__}(x=1, y=2)"
+    assert place_type(1).y == 0
+    assert place_type(x=3) == (3, 0)
+    assert place._replace(y=5) == (1, 5)
+    assert isinstance(place._replace(y=5), place_type)
+    assert place._asdict() == {"x": 1, "y": 2}
+    match place:
+        case place_type(x, 2):
+            assert x == 1
+        case _:
+            pytest.fail("it does not match by position")
+
+
+def test_a_named_tuple_can_be_copied_and_pickled_and_has_no_other_attributes(place_type):
+    place = place_type(1, 2)
+    for copied in (copy.copy(place), copy.deepcopy(place), pickle.loads(pickle.dumps(place))):
+        assert copied == place
+        assert type(copied) is place_type
+    with pytest.raises(AttributeError):
+        place.x = 3
+    with pytest.raises(AttributeError):
+        place.z = 3
+
+
+@pytest.mark.parametrize(
+    ("items", "named"),
+    [((), {}), ((1, 2, 3), {}), ((1,), {"x": 2}), ((1,), {"z": 2}), ((), {"y": 2})],
+    ids=repr,
+)
+def test_a_named_tuple_refuses_missing_repeated_and_unknown_items(place_type, items, named):
+    with pytest.raises(TypeError):
+        place_type(*items, **named)
+    with pytest.raises((TypeError, ValueError)):
+        place_type(1, 2)._replace(z=3)

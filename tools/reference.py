@@ -25,6 +25,7 @@ from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
 from lessons_kb.cards.sections import HEADINGS, LABELS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.config import DEFAULTS, flat_settings  # noqa: E402
+from lessons_kb.version import DOCS  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference.md"
 TEMPLATE = ROOT / "templates" / "all-settings.toml"
@@ -448,7 +449,8 @@ def _list(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split())
+    """Return a text as one line, in which the address of another page is a link to its file."""
+    return re.sub(rf"{re.escape(DOCS)}/([a-z-]+)/", r"[\1](\1.md)", " ".join(text.split()))
 
 
 if __name__ == "__main__":

@@ -17,11 +17,15 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of Qwen Code.
 
     Qwen Code submits the results of calls as a prompt without text, which is not a prompt of a
-    user. ``tool_use_id`` differs in each event about a call, but ``tool_call_id`` is the same.
+    user. ``tool_use_id`` differs in each event about a call, but ``tool_call_id`` is the same. The
+    text of a session's start is in the system prompt, not in the chat, so a resumed session needs
+    the text again.
     """
     claude_code.read(payload, name, event)
     event.id = text_of(payload, "tool_call_id") or event.id
-    if event.what == "prompt" and not event.text:
+    if event.what == "start":
+        event.takes_context = True
+    elif event.what == "prompt" and not event.text:
         event.what = ""
     elif event.what == "before" and event.tool == _SPAWNING:
         spawn = object_of(payload, "tool_input")

@@ -151,8 +151,8 @@ def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
         except ConfigError as error:
             config_error, warning = error, f"{brain.alias}: {error}"
             continue
-        is_behind = result.stale or brain.has_new_project()
-        if is_behind and not (brain.watched_elsewhere or brain.changes):
+        is_watched = brain.watched_elsewhere or brain.changes is not None
+        if not is_watched and (result.stale or brain.has_new_project()):
             load(PROGRAMS).start_index(brain.root, brain.cache)
         if result.stale and brain.state is None:
             warning = f"{brain.alias}: {result.stale}"

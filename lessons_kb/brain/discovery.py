@@ -18,7 +18,7 @@ from lessons_kb.on_demand import SHELL_WORDS, load
 from lessons_kb.store import locations as locate
 from lessons_kb.store import repositories, trust
 from lessons_kb.store.brain_settings import find_named
-from lessons_kb.store.files import is_inside, read_regular
+from lessons_kb.store.files import is_inside, is_real_inside, read_regular
 from lessons_kb.store.identity import list_marked
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.sanitize import counted, shell_word
@@ -123,13 +123,13 @@ def look(
             is_believed = not (in_agent and leads_inside) and not is_set_by_project()
         (trusted if is_believed else untrusted).append(root)
     untrusted_names = tuple(untrusted)
-    nearer = [root for root in above if is_inside(root, project)]
+    nearer = [root for root in above if is_real_inside(root, project)]
     marked = _list_marked_outside(project, [root for root in above if is_trusted(root)])
     roots = list(dict.fromkeys((*nearer, *marked, *above)))
     for root in roots:
         (trusted if is_trusted(root) else untrusted).append(root)
     if above and above[0] in trusted:
-        borders = repositories.find_borders(directory, above[0])
+        borders = repositories.find_borders(around, above[0])
         unknown = [folder for folder in borders if not trusted_key(folder)]
         untrusted += [folder for folder in unknown if _has_other_cards(folder, above[0])]
     if not roots:
@@ -158,7 +158,7 @@ def _list_marked_outside(project: str, brains: Sequence[str]) -> Iterator[str]:
     A brain already contains the cards of the folders below it.
     """
     for root in list_marked(project):
-        if not any(is_inside(root, brain) for brain in brains):
+        if not any(is_real_inside(root, brain) for brain in brains):
             yield root
 
 
@@ -186,7 +186,7 @@ def _is_inside_project(folder: str, roots: Sequence[str]) -> bool:
     If one of the projects around the folder also contains the user's home, the result is False.
     """
     real = locate.real_path(folder)
-    around = [root for root in roots if is_inside(real, root)]
+    around = [root for root in roots if is_real_inside(real, root)]
     return bool(around) and not any(is_inside(locate.account_home(), root) for root in around)
 
 

@@ -32,7 +32,7 @@ from lessons_kb.store.locations import user_brain
 from lessons_kb.store.scan import find_card_folders, parse_manifest, settings_signature
 from lessons_kb.store.trust import is_trusted
 from lessons_kb.text.patterns import compile_globs
-from lessons_kb.text.sanitize import defang_line
+from lessons_kb.text.sanitize import defang_line, shorten_at_word
 
 _MAX_BODY_BYTES = MAX_GATE_BYTES - 1_000
 """The maximum number of bytes of the gates, without the seal of the file."""
@@ -100,9 +100,11 @@ def _compile_card(card: Card, signature: str) -> dict[str, Any]:
     strict = {"paths": list(paths)} if card.gate == STRICT_GATE else {}
     return strict | {
         "id": card.id,
-        "title": defang_line(card.title)[:_MAX_TITLE],
-        "why": defang_line(card.why)[:_MAX_WHY],
-        "items": [defang_line(item)[:_MAX_ITEM] for item in card.checklist[:MAX_ITEMS]],
+        "title": shorten_at_word(defang_line(card.title), _MAX_TITLE),
+        "why": shorten_at_word(defang_line(card.why), _MAX_WHY),
+        "items": [
+            shorten_at_word(defang_line(item), _MAX_ITEM) for item in card.checklist[:MAX_ITEMS]
+        ],
         "gate": card.gate,
         "project": card.project,
         # "!" marks a file that changed just before it was read, so that its times prove nothing.

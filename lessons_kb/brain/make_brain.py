@@ -27,7 +27,7 @@ from lessons_kb.store import trust
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, FIRST_LESSON, user_brain
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, FIRST_LESSON, upwards, user_brain
 from lessons_kb.store.repositories import find_below, find_borders, find_brains
 from lessons_kb.store.scan import scan_brain
 
@@ -179,7 +179,7 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         raise BrainNotFound(f"{folder} is not a folder; give the folder of the brain")
     real = os.path.realpath(folder)
     roots = find_brains(real)
-    if roots and (borders := find_borders(real, roots[0])):
+    if roots and (borders := find_borders(upwards(real), roots[0])):
         roots = borders
     if not roots and folder == os.curdir:
         discovery = look(real, NO_VARIABLES)

@@ -20,6 +20,7 @@ from lessons_kb.on_demand import (
     CARD_FILES,
     EDITED_CARDS,
     GATE_FILE,
+    GATE_SEAL,
     MATCH_PATTERNS,
     READ_CARDS,
     READ_ORIGINS,
@@ -34,10 +35,10 @@ from lessons_kb.store.catalogue import (
     CatalogueEntry,
     Detector,
     State,
+    Title,
     is_disk_trouble,
 )
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
-from lessons_kb.store.gate_seal import is_gate_file_current
 from lessons_kb.store.scan import Scan, scan_brain, settings_signature
 from lessons_kb.text.analyzer_version import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
@@ -96,8 +97,11 @@ class SearchIndex:
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
         self._thresholds: str | None = None
+        self._project_words: str | None = None
         self._successors: dict[int, int] | None = None
         self._repeated_names: frozenset[str] | None = None
+        self._titles: dict[tuple[str | None, int, str], list[Title]] = {}
+        self._title_counts: dict[tuple[str | None, str], int] = {}
         self._edited: dict[int, CatalogueEntry] = {}
         """Maps the number of a file that was edited after the commit to its content."""
         self._edited_reader: Reader | None = None
@@ -251,6 +255,29 @@ class SearchIndex:
             self._repeated_names = self.catalogue.repeated_names()
         return self._repeated_names
 
+    def count_titles(self, project: str | None, *, today: str) -> int:
+        """Return the cached result of ``Catalogue.count_titles``. Call it within ``read``."""
+        key = (project, today)
+        if key not in self._title_counts:
+            self._title_counts[key] = self.catalogue.count_titles(project, today=today)
+        return self._title_counts[key]
+
+    def titles(
+        self, project: str | None, *, limit: int, today: str, paths: Collection[str] = ()
+    ) -> list[Title]:
+        """Return the cached result of ``Catalogue.titles``, and the further cards at ``paths``.
+
+        Call it within ``read``.
+        """
+        key = (project, limit, today)
+        if key not in self._titles:
+            self._titles[key] = self.catalogue.titles(project, limit=limit, today=today)
+        titles = self._titles[key]
+        missing = set(paths).difference([title.path for title in titles])
+        if not missing:
+            return titles
+        return titles + self.catalogue.titles_at(project, missing, today=today)
+
     def find_successor(self, number: int) -> Card | None:
         """Return the active card that replaces another card, or None if there is none."""
         successors = self.successors()
@@ -325,6 +352,23 @@ class SearchIndex:
                 self.catalogue.write_thresholds(thresholds)
             self._thresholds = thresholds
 
+    @property
+    def project_words(self) -> str:
+        """The everyday words of the project, in the form of `project_words.format_words`.
+
+        The value is "" if they were not counted yet.
+        """
+        if self._project_words is None:
+            self._project_words = self.catalogue.read_project_words()
+        return self._project_words
+
+    def store_project_words(self, words: str) -> None:
+        """Store the words of the project, only in memory if they cannot be written to disk."""
+        with self.lock:
+            with contextlib.suppress(sqlite3.Error):
+                self.catalogue.write_project_words(words)
+            self._project_words = words
+
     def read_body(self, path: str) -> str:
         """Return the text of a file after its header, or "" if the file no longer exists."""
         settings = self.settings
@@ -386,8 +430,11 @@ class SearchIndex:
         self._matcher = None
         self._backgrounds = {}
         self._thresholds = None
+        self._project_words = None
         self._successors = None
         self._repeated_names = None
+        self._titles = {}
+        self._title_counts = {}
         self._edited = {}
         self._edited_reader = None
         self._state = state
@@ -497,7 +544,7 @@ def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
     elif not options.get("rebuild"):
         look = look_at_files(index, state)
         if look.is_unchanged():
-            if state.gates and not is_gate_file_current(index.root, state):
+            if state.gates and not load(GATE_SEAL).is_gate_file_current(index.root, state):
                 load(GATE_FILE).update_gate_file(index.root, index.catalogue, state)
             return Refresh(files=len(look.scan.files))
         if options.get("only_names") and load(EDITED_CARDS).are_names_known(index, look):

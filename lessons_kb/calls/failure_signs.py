@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import dropwhile, pairwise
-from typing import NamedTuple
 
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.text.error_signature import shows
@@ -15,12 +14,12 @@ from lessons_kb.text.patterns import search_any
 from lessons_kb.text.sanitize import clean, clean_line, shorten
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.shell import LONGEST, split_commands
+from lessons_kb.values import NamedTuple
 
 FEEDBACK, REQUEST = "feedback", "request"
 SPOKEN = ("prompt", "feedback")
-CHANGES = ("edit", "create", "remove")
 RUNS = ("test", "command")
-"""Two kinds of triggers, followed by kinds of events: user messages, changes of files, and runs."""
+"""Two kinds of triggers, followed by kinds of events: user messages and runs."""
 
 
 def one_line(text: str, limit: int) -> str:

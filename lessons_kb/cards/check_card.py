@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import NamedTuple
 
 from lessons_kb.cards.check_examples import EXAMPLE_RULES, check_examples
 from lessons_kb.cards.conditions import parse_condition
@@ -37,6 +36,7 @@ from lessons_kb.model import DRAFT, NOTE, STRICT_GATE, Card, Document, Finding
 from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
+from lessons_kb.values import NamedTuple
 
 MAX_ITEM = 240
 """In characters. The lessons share a budget of about 800 tokens."""

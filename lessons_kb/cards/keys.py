@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from lessons_kb.cards.sections import one_line
 from lessons_kb.data import read_json, read_mapping, read_toml
@@ -29,7 +29,7 @@ from lessons_kb.model import (
 from lessons_kb.on_demand import DETECT_KEY, load
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen, replace
+from lessons_kb.values import NamedTuple, frozen, replace
 
 MAX_HEADER = 64_000
 """In characters. A longer header is refused before a parser reads it."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from lessons_kb.values import NamedTuple
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

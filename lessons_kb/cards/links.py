@@ -15,6 +15,9 @@ from lessons_kb.cards.sections import find_code_lines, normal_newlines, split_li
 from lessons_kb.errors import InputError
 from lessons_kb.values import frozen
 
+MAX_CHARACTERS = 60
+"""The maximum length of a file name without its suffix, so that a list shows it in a line of a
+terminal. Names of older cards may have up to MAX_BYTES bytes."""
 MAX_BYTES = 96
 """In UTF-8 bytes, so that a number, the suffix and a temporary name fit into 255 bytes."""
 
@@ -38,8 +41,8 @@ def slug(title: str) -> str:
 
     Letters of every script stay, in lower case and in composed form (NFC). Each run of other
     characters becomes one hyphen. A title that contains only symbols becomes ``untitled``. The name
-    has at most MAX_BYTES bytes and is not reserved by Windows. The function is idempotent. Raises
-    InputError if no character of the title is visible.
+    has at most MAX_CHARACTERS characters and MAX_BYTES bytes, and is not reserved by Windows. The
+    function is idempotent. Raises InputError if no character of the title is visible.
     """
     text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
     text = _APOSTROPHES.sub("", unicodedata.normalize("NFKC", text))
@@ -55,12 +58,12 @@ def slug(title: str) -> str:
         if all(unicodedata.category(char) in _UNSEEN for char in _INVISIBLE.sub("", title)):
             raise InputError("the title is empty; name the mistake in one sentence")
         name = "untitled"
-    data = name.encode("utf-8", "ignore")
-    if len(data) > MAX_BYTES:
-        short = data[:MAX_BYTES].decode("utf-8", "ignore")
+    data = name[:MAX_CHARACTERS].encode("utf-8", "ignore")
+    short = data[:MAX_BYTES].decode("utf-8", "ignore")
+    if len(short) < len(name):
         word = short.rpartition("-")[0] if name[len(short)] != "-" else short
         # A single long word is cut at the limit.
-        name = (word if len(word.encode()) > MAX_BYTES // 2 else short).strip("-")
+        name = (word if len(word) > len(short) // 2 else short).strip("-")
     return f"{name}-card" if name in _RESERVED else name
 
 

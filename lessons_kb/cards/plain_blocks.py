@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from lessons_kb.values import NamedTuple
 
 _PLAIN = re.compile(
     r"[^\W\d_] | [^\x00-\x7f\s] | [(\"'\[{/$@!?:;,.%&^|\\\]})] | `(?!``) | [*_]{1,3}(?=[^\W_])"

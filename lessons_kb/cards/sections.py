@@ -37,23 +37,21 @@ _TARGET = r"(?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"]*\"|'[
 # Emphasis is short. Without a limit, a line of asterisks would take quadratic time.
 _STARS = r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![\w*])"
 _LINES = r"(?<![\w_])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w_])"
-_STEPS = tuple(
-    (sign, re.compile(pattern, re.DOTALL), shown)
-    for sign, pattern, shown in (
-        ("<!--", r"<!--.*?(?:-->|\Z)", ""),
-        ("[[", r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]", r"\1"),
-        ("](", rf"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\({_TARGET}\)", r"\1"),
-        ("][", r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
-        ("<", r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
-        ("<", rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),
-        # This is done twice, because each kind may be inside the other.
-        ("*", _STARS, r"\2"),
-        ("_", _LINES, r"\2"),
-        ("*", _STARS, r"\2"),
-        ("~~", r"~~(?=\S)(.{1,300}?)(?<=\S)~~", r"\1"),
-    )
+_STEPS = (
+    ("<!--", r"<!--.*?(?:-->|\Z)", ""),
+    ("[[", r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]", r"\1"),
+    ("](", rf"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\({_TARGET}\)", r"\1"),
+    ("][", r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
+    ("<", r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
+    ("<", rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),
+    # This is done twice, because each kind may be inside the other.
+    ("*", _STARS, r"\2"),
+    ("_", _LINES, r"\2"),
+    ("*", _STARS, r"\2"),
+    ("~~", r"~~(?=\S)(.{1,300}?)(?<=\S)~~", r"\1"),
 )
-"""The sign that a text must contain, the pattern and the replacement."""
+"""The sign that a text must contain, the pattern and the replacement. A pattern is compiled on its
+first use, because the cards that a command reads need few of them."""
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -83,7 +81,7 @@ def plain_text(markdown: str) -> str:
     text = _ESCAPED.sub(lambda match: hold(match[1]), text)
     for sign, pattern, shown in _STEPS:
         if sign in text:
-            text = pattern.sub(shown, text)
+            text = re.sub(pattern, shown, text, flags=re.DOTALL)
     if "&" in text:
         text = load(ENTITIES).unescape(text)
     text = _HELD.sub(lambda match: held[int(match[1])], text)
@@ -649,10 +647,11 @@ def _in_order(sections: Sections, role: str) -> list[Section]:
 
 _DECORATION = re.compile(r"^[\W\d_]+|[\W_]+$")
 
-_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_WEB = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-_HTML_CHECKBOX = re.compile(r"\A\[([ xX])\](?=\s)")
+# Compiled on first use, because most commands render no HTML.
+_HTML_COMMENT = r"(?s)<!--.*?(?:-->|\Z)"
+_WEB = r"(?i)(?:https?://|mailto:)[^\s]"
+_SCHEME = r"(?i)[a-z][a-z0-9+.-]*:|//"
+_HTML_CHECKBOX = r"\A\[([ xX])\](?=\s)"
 _DEEPEST = 6
 
 
@@ -692,7 +691,7 @@ def render_html(
             shown += (frame, token) if token.nesting > 0 else (token, frame)
             continue
         elif token.type == "html_block":
-            visible_html = _HTML_COMMENT.sub("", token.content).strip()
+            visible_html = re.sub(_HTML_COMMENT, "", token.content).strip()
             if visible_html:
                 shown.append(code(visible_html))
             continue
@@ -700,8 +699,8 @@ def render_html(
             _make_safe(token.children, link)
             if index > 1 and tokens[index - 2].type == "list_item_open":
                 first = token.children[0]
-                first.content = _HTML_CHECKBOX.sub(
-                    lambda mark: "☐" if mark[1] == " " else "☑", first.content
+                first.content = re.sub(
+                    _HTML_CHECKBOX, lambda mark: "☐" if mark[1] == " " else "☑", first.content
                 )
         shown.append(token)
     html: str = parser.renderer.render(shown, parser.options, {})
@@ -723,16 +722,16 @@ def _make_safe(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
     has_target = True
     for token in tokens:
         if token.type == "html_inline":
-            token.type, token.content = "text", _HTML_COMMENT.sub("", token.content)
+            token.type, token.content = "text", re.sub(_HTML_COMMENT, "", token.content)
         elif token.type == "image":
             token.type, token.content = "text", f"[image: {token.content}]"
         elif token.type == "link_open":
             target = str(token.attrGet("href") or "")
-            if not _WEB.match(target):
-                is_unsafe = not target or _SCHEME.match(target) or target[0] in "/#?\\"
+            if not re.match(_WEB, target):
+                is_unsafe = not target or re.match(_SCHEME, target) or target[0] in "/#?\\"
                 target = "" if is_unsafe else link(target)
             has_target = target != ""
-            rel = {"rel": "noopener noreferrer nofollow"} if _WEB.match(target) else {}
+            rel = {"rel": "noopener noreferrer nofollow"} if re.match(_WEB, target) else {}
             token.attrs = {"href": target, **rel} if has_target else {}
         if token.type in ("link_open", "link_close"):
             token.tag = "a" if has_target else "span"

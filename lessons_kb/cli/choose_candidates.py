@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lessons_kb.errors import InputError
 from lessons_kb.mining.candidates import Candidate
-from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.text.sanitize import clean_line
 
 _LEAST_DIGITS = 7
 """The minimum number of digits of a commit. A shorter number is the number of a candidate."""
@@ -15,18 +15,21 @@ _NUMBERS = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 """A number of a candidate, or a range of numbers."""
 
 
-def choose_candidates(candidates: Sequence[Candidate], text: str) -> list[int]:
+def choose_candidates(
+    candidates: Sequence[Candidate], text: str, numbers: Sequence[int]
+) -> list[int]:
     """Return the positions of the candidates that ``text`` names, counted from 0.
 
     A number alone means the first candidates: ``10``. A list names candidates by their numbers or
-    commits: ``2,5-7,1a2b3c4d``. Raises InputError for a candidate that does not exist.
+    commits: ``2,5-7,1a2b3c4d``. ``numbers`` has the number of each candidate. Raises InputError for
+    a candidate that does not exist.
     """
     text = text.strip()
     if text.isdecimal() and len(text) < _LEAST_DIGITS:
         return list(range(min(int(text), len(candidates))))
     positions: dict[int, None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        positions.update(dict.fromkeys(_find(candidates, part)))
+        positions.update(dict.fromkeys(_find(candidates, part, numbers)))
     return list(positions)
 
 
@@ -39,15 +42,15 @@ def read_count(text: str | None, *, option: str) -> int:
     return int(text)
 
 
-def _find(candidates: Sequence[Candidate], part: str) -> Sequence[int]:
+def _find(candidates: Sequence[Candidate], part: str, numbers: Sequence[int]) -> Sequence[int]:
     """Return the positions that a number, a range of numbers or a commit names."""
     match = _NUMBERS.fullmatch(part)
     if match:
         first, last = int(match[1]), int(match[2] or match[1])
-        if not 1 <= first <= last <= len(candidates):
-            has = counted(len(candidates), "candidate")
-            raise InputError(f"no candidate has the number {part}; the list has {has}")
-        return range(first - 1, last)
+        named = [position for position, number in enumerate(numbers) if first <= number <= last]
+        if not named or last > numbers[-1]:
+            raise InputError(f"no candidate of the list has the number {part}")
+        return named
     if len(part) >= _LEAST_DIGITS:
         for position, candidate in enumerate(candidates):
             if any(commit.id.startswith(part.lower()) for commit in candidate.commits):

@@ -10,7 +10,9 @@ import typer
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.conflicts import Conflict
+from lessons_kb.cards.draft_gaps import find_lacks
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.sketch import Sketch
 from lessons_kb.cli.complete_drafts import open_ask, print_prompts
 from lessons_kb.cli.output import draw_progress, say
 from lessons_kb.cli.write_card import CardOptions
@@ -18,7 +20,7 @@ from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import compose, redact_card
 from lessons_kb.collection.contradictions import Verdicts, find_all, link, order_by_age
 from lessons_kb.collection.draft_lookup import Draft
-from lessons_kb.mining.draft_text import Sketch, find_lacks, split_evidence
+from lessons_kb.mining.draft_text import split_evidence
 from lessons_kb.model import Card
 from lessons_kb.process.clock import today
 from lessons_kb.process.run import interrupt_by_signals

@@ -41,7 +41,9 @@ _FEW_COMMITS = 20
 """The number of commits from which `lessons mine` is the first advice in a brain without cards."""
 _FEW_CARDS = 3
 """The number of cards below which a history that was never searched is still the next step."""
-_MAKE_BRAIN = "lessons init"
+_BRAIN_FOLDER = "lessons-brain"
+"""The folder that the README proposes for the brain of a repository."""
+_NO_OWN_BRAIN = "this project has no brain of its own"
 _ADD_CARD = 'lessons add "what went wrong"'
 
 
@@ -171,7 +173,7 @@ def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
         if hint := describe_below(here):
             yield Problem(visible(hint), "")
         elif git_top(here):
-            yield Problem("this project has no brain of its own", _MAKE_BRAIN)
+            yield Problem(_NO_OWN_BRAIN, _advise_brain().command)
 
 
 def _find_faults(brain: Brain, cards: Sequence[Card]) -> Iterator[Problem]:
@@ -225,7 +227,7 @@ def _find_last_lesson(
 def _choose_next_step(state: State) -> Problem | None:
     """Return the step that helps most now, or None if no step is open."""
     if not state.brains and not state.attention:
-        return Problem("create a brain in this folder", _MAKE_BRAIN)
+        return _advise_brain()
     if not state.agents:
         return Problem("connect the agents on this machine", "lessons setup")
     untrusted = [
@@ -235,14 +237,27 @@ def _choose_next_step(state: State) -> Problem | None:
         return Problem("read its cards, then trust it", untrusted[0].command)
     if state.drafts:
         return Problem(f"go through {counted(state.drafts, 'draft')}", "lessons review")
-    if any(problem.command == _MAKE_BRAIN for problem in state.attention):
-        return Problem("create a brain in this project", _MAKE_BRAIN)
+    if any(problem.text == _NO_OWN_BRAIN for problem in state.attention):
+        return _advise_brain()
     if state.brains and not state.own_cards:
         step = _advise_mining()
         return step or Problem("write the first card", _ADD_CARD)
     if state.brains and state.own_cards < _FEW_CARDS and not was_mined(state.brains[0].root):
         return _advise_mining()
     return None
+
+
+def _advise_brain() -> Problem:
+    """Return the step to create a brain: in a folder of the repository, or else here."""
+    here = os.path.realpath(os.getcwd())
+    top = git_top(here)
+    if top:
+        folder = os.path.relpath(os.path.join(os.path.realpath(top), _BRAIN_FOLDER), here)
+        return Problem("create a brain in this repository", f"lessons init {shell_word(folder)}")
+    if here == os.path.realpath(os.path.expanduser("~")):
+        command = f"lessons init {_BRAIN_FOLDER}"
+        return Problem("create a brain; do this in the repository of a project", command)
+    return Problem("create a brain in this folder", "lessons init")
 
 
 def _advise_mining() -> Problem | None:

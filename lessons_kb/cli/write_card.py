@@ -16,14 +16,14 @@ from lessons_kb.cli.options import relative_path, split_list
 from lessons_kb.cli.output import is_interactive, options, say
 from lessons_kb.collection.cards import ON_DUPLICATE, Cards
 from lessons_kb.errors import Contradiction, DuplicateCard, InputError
-from lessons_kb.model import GATES, KINDS, PATTERNS, SEVERITIES, Card, Pattern
+from lessons_kb.model import GATES, KINDS, MAX_WHY, PATTERNS, SEVERITIES, Card, Pattern
 from lessons_kb.on_demand import BROAD_PATHS, load
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
 from lessons_kb.store.files import is_inside
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import git_top
-from lessons_kb.text.sanitize import clean_line, shell_word
+from lessons_kb.text.sanitize import clean_line, shell_word, shorten_at_word
 from lessons_kb.values import mutable
 
 STDIN = "-"
@@ -305,6 +305,14 @@ def say_paths(brains: Brains, card: Card) -> None:
         problem = explain(card, brains.directory)
         if problem:
             say(problem)
+
+
+def say_cut_cause(card: Card) -> None:
+    """Show how much of a long cause agents see."""
+    cause = clean_line(card.why)
+    shown = shorten_at_word(cause, MAX_WHY)
+    if shown != cause:
+        say(f"agents see only the first {MAX_WHY} characters of the cause: “{shown}”")
 
 
 def settle_similar(brains: Brains, card: Card, on_duplicate: str | None) -> bool:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Unpack
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.write_index import read_document
+from lessons_kb.cards.draft_gaps import find_lacks
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.links import normal_title, slug
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.sketch import Sketch
 from lessons_kb.collection.card_edits import (
     CardEdits,
     change_status,
@@ -40,10 +42,6 @@ from lessons_kb.errors import (
     DuplicateCard,
     Incomplete,
     InputError,
-)
-from lessons_kb.mining.draft_text import (
-    Sketch,
-    find_lacks,
 )
 from lessons_kb.model import NOTE, Card, Document, Pattern, Source
 from lessons_kb.on_demand import FIND_RIVALS, load

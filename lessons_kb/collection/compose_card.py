@@ -12,10 +12,10 @@ from lessons_kb.cards.links import slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import one_line
+from lessons_kb.cards.sketch import Sketch, fill, format_patterns, remove_guidance
 from lessons_kb.collection.card_edits import check_choice
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.importers.incoming import SECTIONS
-from lessons_kb.mining.draft_text import Sketch, fill, format_patterns, remove_guidance
 from lessons_kb.model import GATES, KINDS, NO_GATE, SEVERITIES, Pattern
 from lessons_kb.store.card_files import read_template
 from lessons_kb.text.redact import redact

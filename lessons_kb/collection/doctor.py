@@ -61,6 +61,7 @@ from lessons_kb.store.user_settings import (
     read_user_settings,
 )
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
+from lessons_kb.version import DOCS
 
 _STEP, _ROUND = 1_000, 10
 
@@ -180,7 +181,7 @@ def check_cluster(brain: Brain) -> Iterator[Health]:
     cluster = ClusterSearch(brain)
     trouble = brain.read(lambda _brain: cluster.find_trouble())
     if trouble:
-        fix = "see docs/cluster.md, or set another engine"
+        fix = f"see {DOCS}/cluster/, or set another engine"
         yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
         yield Health("ok", "cluster", "holds what is here; the daemon and the MCP server search it")
@@ -534,7 +535,7 @@ def check_server(directory: str) -> Iterator[Health]:
         stale = probe_server(settings)
     except Unanswered as error:
         detail = f"{url} {error}; hooks give the local brain's lessons alone"
-        fix = "see docs/server.md, or `lessons uninstall --server`"
+        fix = f"see {DOCS}/server/, or `lessons uninstall --server`"
         yield Health("warning", "server", detail, fix)
         return
     forget_failure()

@@ -8,10 +8,10 @@ import re
 from collections.abc import Collection
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.draft_gaps import find_lacks
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.draft_cards import find_draft_cards
 from lessons_kb.errors import AmbiguousCard, CardNotFound, StorageError
-from lessons_kb.mining.draft_text import find_lacks
 from lessons_kb.model import Card, Document
 from lessons_kb.store import card_files
 from lessons_kb.store.draft_files import DraftFolder

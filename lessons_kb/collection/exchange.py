@@ -21,6 +21,7 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
 from lessons_kb.cards.rule_files import parse_rules
 from lessons_kb.cards.sections import CAUSE
+from lessons_kb.cards.sketch import Sketch
 from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import compose, redact_card
@@ -48,7 +49,6 @@ from lessons_kb.importers.whole_documents import (
     is_rule_document,
     read_document,
 )
-from lessons_kb.mining.draft_text import Sketch
 from lessons_kb.model import NOTE, Card, Pattern, Source, as_data
 from lessons_kb.on_demand import OKF_BUNDLE, load
 from lessons_kb.store import card_files

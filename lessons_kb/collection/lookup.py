@@ -79,15 +79,18 @@ class CardLookup:
             if inside.partition("/")[0] != ".." and inside not in notes:
                 raise InputError(f"{inside} is a card; choose another file")
 
-    def find(self, name: str, *, notes: bool = True) -> tuple[Brain, Card]:
+    def find(self, name: str, *, notes: bool = True, fresh: bool = True) -> tuple[Brain, Card]:
         """Return the card that ``name`` means, and its brain. Notes count only with ``notes``.
+
+        If ``fresh`` is true, the indexes are refreshed first. Otherwise the last commit is read.
 
         ``name`` is an id, an id with the alias of its brain (``alias:id``), a handle (``L12``), the
         path of a link to the card, its path from the working directory, a slug, or an unambiguous
         prefix of an id or a slug. The nearest brain with such a card wins. Raises CardNotFound,
         which names the most similar card, and AmbiguousCard, which names the candidates.
         """
-        self._brains.refresh()
+        if fresh:
+            self._brains.refresh()
         return self._find(name, notes=notes)
 
     def find_to_edit(self, name: str) -> tuple[Brain, Card]:
@@ -124,21 +127,24 @@ class CardLookup:
                 exact = brain.read(partial(_card_at, path=path))
                 if exact is not None and (notes or exact.kind != NOTE):
                     return brain, exact
-            every = brain.read(lambda brain: brain.catalogue.all_cards())
-            cards = {card.id: card for card in every}
-            files = brain.read(lambda brain: brain.catalogue.numbers())
+            # Only numbers and paths are read, because reading each card takes ten times as long.
+            usable = brain.read(lambda brain: brain.catalogue.usable())
+            numbers = {path: number for number, path, _digest in usable}
+            every = brain.read(lambda brain: brain.catalogue.numbers())
             copies = brain.read(lambda brain: brain.catalogue.copies())
-            files = {path: number for path, number in files.items() if path not in copies}
-            everything += cards
+            files = [path for path in every if path not in copies]
+            everything += sorted(numbers)
             wanted = wanted.replace("\\", "/").removeprefix("./")
             if wanted in copies:
                 use = f"name that, or remove {disk.shown(wanted)}"
                 raise CardNotFound(f"{wanted} is a copy of {copies[wanted]}; {use}")
-            lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
+            notes_here = {path for path, number in numbers.items() if number < 0}
+            lessons = [path for path in files if path not in notes_here]
             fitting = find_fitting(wanted, files if notes else lessons)
             if len(fitting) == 1:
-                if fitting[0] in cards:
-                    return brain, cards[fitting[0]]
+                card = brain.read(partial(_card_at, path=fitting[0]))
+                if card is not None:
+                    return brain, card
                 where = f"{fitting[0]} is not a readable card"
                 raise CardNotFound(f"{where}; run `lessons lint` for a fix")
             if fitting:
@@ -232,8 +238,9 @@ def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[
             lambda card_id: card_id.startswith(name),
             lambda card_id: _slug(card_id).startswith(name),
         ]
+    containing = [card_id for card_id in ids if name in card_id]  # only these can pass a test
     for test in tests:
-        fitting = sorted(filter(test, ids))
+        fitting = sorted(filter(test, containing))
         if fitting:
             return fitting
     return []

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
 from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.sketch import Sketch
 from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import ACCEPTED, Draft, DraftLookup
@@ -20,7 +21,6 @@ from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.commit_facts import is_code
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,
-    Sketch,
     names_of,
     pick_hunks_with,
     sketch_candidate,

@@ -10,11 +10,13 @@ from typing import Unpack
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import is_posted, session_of
-from lessons_kb.calls.failure_signs import CHANGES, FEEDBACK, find_phrase
+from lessons_kb.calls.failure_signs import FEEDBACK, find_phrase
 from lessons_kb.cards.detect_key import parse_pattern
+from lessons_kb.cards.draft_gaps import find_lacks
 from lessons_kb.cards.edit_sources import make_session_source
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.links import normal_title
+from lessons_kb.cards.sketch import Sketch
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import NewCard, compose, redact_card
 from lessons_kb.collection.draft_lookup import (
@@ -33,8 +35,6 @@ from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.draft_evidence import list_evidence
 from lessons_kb.mining.draft_text import (
-    Sketch,
-    find_lacks,
     names_of,
     pick_hunks,
     sketch_diff,
@@ -43,7 +43,7 @@ from lessons_kb.mining.draft_text import (
     split_files,
 )
 from lessons_kb.mining.triggers import RED_GREEN, Trigger, names_mistake, pick_turns
-from lessons_kb.model import EVENTS, Card, Event, Hit, Query, Source
+from lessons_kb.model import CHANGES, EVENTS, Card, Event, Hit, Query, Source
 from lessons_kb.on_demand import FIND_LESSONS, load
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts

@@ -8,6 +8,7 @@ import re
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.draft_gaps import MISSING, names_mistake
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import split_header
@@ -17,7 +18,6 @@ from lessons_kb.cards.sections import find_headings, normal_newlines, one_line, 
 from lessons_kb.collection.card_edits import CardEdits
 from lessons_kb.collection.card_links import rewrite_links
 from lessons_kb.errors import DuplicateCard, InputError, StorageError
-from lessons_kb.mining.draft_text import MISSING, names_mistake
 from lessons_kb.model import Card
 from lessons_kb.store import card_files
 from lessons_kb.store.draft_files import DraftFolder

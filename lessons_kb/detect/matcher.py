@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from lessons_kb.data import read_mapping
 from lessons_kb.detect.change import Change
@@ -23,7 +23,7 @@ from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
 from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile_set, match_globs
-from lessons_kb.values import frozen, replace
+from lessons_kb.values import NamedTuple, frozen, replace
 
 MAX_PATTERNS = 20
 """The maximum number of patterns per card."""

@@ -12,6 +12,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.sketch import format_patterns
 from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.exchange import card_text
 from lessons_kb.diet.condition import Condition
@@ -29,7 +30,6 @@ from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.transaction import FileEdit, MovedRule
 from lessons_kb.importers.incoming import PREVENTION, SITUATION, Incoming, make_origin
 from lessons_kb.importers.rules_file import AgentRule, RulesFile, as_item, title_of
-from lessons_kb.mining.draft_text import format_patterns
 from lessons_kb.model import ONCE_GATE, RULE, Card, Pattern
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import field, frozen, mutable, replace

@@ -10,21 +10,24 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
-from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.calls.parse_call import kind_of_tool
+from lessons_kb.cards.sections import find_code_lines
 from lessons_kb.collection.near_duplicates import PROPOSED, similarity
 from lessons_kb.diet.diet import Diet
 from lessons_kb.errors import LessonsError
 from lessons_kb.importers.rules_file import NEGATIVE, AgentRule, RulesFile, is_place
 from lessons_kb.mining.mine_project import find_sources, read_entries
+from lessons_kb.model import CHANGES
 from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping
 from lessons_kb.values import mutable
 
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+\S")
 _REPLACED = ("old_string", "old_str", "oldString")
 """Arguments of an edit with the text that the edit replaces."""
 _MAX_SESSIONS = 200
@@ -60,6 +63,42 @@ def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
         and not _PLACEHOLDER.search(path)
         and not os.path.exists(os.path.join(diet.root, path))
     ]
+
+
+class Part(NamedTuple):
+    """A heading of a rules file with the text below it, up to the next heading."""
+
+    file: str
+    line: int
+    """The line of the heading, counted from 1."""
+    heading: str
+    tokens: int
+
+
+def find_largest_parts(diet: Diet, most: int) -> list[Part]:
+    """Return the parts of the rules files with the most tokens, of files that every session
+    reads.
+    """
+    parts: list[Part] = []
+    for file in diet.files:
+        if not file.globs:
+            parts += _divide_by_headings(file)
+    parts.sort(key=lambda part: part.tokens, reverse=True)
+    return parts[:most]
+
+
+def _divide_by_headings(file: RulesFile) -> Iterator[Part]:
+    lines = file.text.replace("\r\n", "\n").split("\n")
+    code = find_code_lines("\n".join(lines))
+    starts = [
+        number
+        for number, line in enumerate(lines)
+        if number not in code and _HEADING.match(line) is not None
+    ]
+    for start, end in pairwise([*starts, len(lines)]):
+        heading = lines[start].strip("# \t")
+        tokens = estimate_tokens("\n".join(lines[start:end]))
+        yield Part(file=file.name, line=start + 1, heading=heading, tokens=tokens)
 
 
 def _find_folders(diet: Diet) -> Counter[str]:

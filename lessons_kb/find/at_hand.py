@@ -6,13 +6,14 @@ import os
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.errors import StorageError
 from lessons_kb.find.search import complete_query, find_hits
-from lessons_kb.model import Query
+from lessons_kb.model import CHANGES, Query
 
 _LATEST_CHANGES = 40
 """The number of latest changes in the journal that show which files are being worked on."""
+_LATEST_EVENTS = 200
+"""The number of latest events in the journal among which these changes are searched."""
 
 
 def find_cards_at_hand(brains: Brains, directory: str, *, most: int) -> list[tuple[Brain, str]]:
@@ -39,5 +40,7 @@ def find_cards_at_hand(brains: Brains, directory: str, *, most: int) -> list[tup
 
 def _list_changed(brain: Brain) -> list[str]:
     """Return the files of the latest changes, with the last change first."""
-    changes = brain.hook_journal.events.find(kinds=[*CHANGES], limit=_LATEST_CHANGES)
-    return list(dict.fromkeys(path for change in changes for path in change.targets))
+    files = brain.hook_journal.events.latest_targets(
+        CHANGES, limit=_LATEST_CHANGES, among=_LATEST_EVENTS
+    )
+    return list(dict.fromkeys(files))

@@ -24,13 +24,9 @@ from lessons_kb.model import NOTE, Card, Hit, Preflight, Query
 from lessons_kb.on_demand import CALIBRATE, load
 from lessons_kb.preflight.block import CLOSING_REQUEST, pack
 from lessons_kb.preflight.offers import NO_OFFERS, Offers, shown_name
+from lessons_kb.relevance.project_words import FEW_DOCUMENTS
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 from lessons_kb.values import frozen, replace
-
-_FEW_DOCUMENTS = 20
-"""With fewer documents, the hits are ordered by confidence instead of by rank. The reason is that
-the rank depends on how rare a word is among the documents, and few documents do not show this.
-In a brain of 80 cards, the rank is the better order."""
 
 
 @frozen
@@ -171,7 +167,9 @@ def _pack(
     nearest = candidates.settings[brains.members[0]]
     alone = bool(options.context) if options.alone is None else options.alone
     hits = [hit for _brain, hit in found.hits]
-    if found.size < _FEW_DOCUMENTS:
+    # The rank depends on how rare a word is among the documents, which few documents do not show.
+    # In a brain of 80 cards, the rank is the better order.
+    if found.size < FEW_DOCUMENTS:
         hits.sort(key=lambda hit: hit.confidence, reverse=True)
     return pack(
         hits,

@@ -1,20 +1,33 @@
 """Find the thresholds of a brain when its index is built, by searching it for prompts to coding
-agents.
+agents. For a brain with few cards, count the everyday words of its project instead.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 from functools import partial
 from math import log2
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.search_index import versions
+from lessons_kb.errors import GitError
 from lessons_kb.find.retrieve import find
 from lessons_kb.model import Query
+from lessons_kb.on_demand import LIST_COMMITS, load
 from lessons_kb.relevance.background_prompts import read_developer_prompts
+from lessons_kb.relevance.project_words import (
+    FEW_DOCUMENTS,
+    MOST_SUBJECTS,
+    count_words,
+    format_words,
+    parse_words,
+)
 from lessons_kb.relevance.thresholds import find_thresholds, format_thresholds, parse_thresholds
 from lessons_kb.store.catalogue import State
+from lessons_kb.store.files import relative
+from lessons_kb.store.repositories import git_top
 from lessons_kb.values import replace
 
 FEWEST_CARDS = 30
@@ -41,7 +54,11 @@ def calibrate_brain(brain: Brain, *, by_meaning: bool = False) -> None:
     prompts. No search waits for this, because ``lessons index`` and the daemon do it.
     """
     state = brain.state
-    if state is None or state.cards < FEWEST_CARDS:
+    if state is None:
+        return
+    if state.cards and state.cards + state.notes < FEW_DOCUMENTS:
+        _count_project_words(brain, describe_basis(state))
+    if state.cards < FEWEST_CARDS:
         return
     thresholds = parse_thresholds(brain.thresholds)
     basis = describe_basis(state)
@@ -56,6 +73,24 @@ def calibrate_brain(brain: Brain, *, by_meaning: bool = False) -> None:
     if thresholds.meaning.basis != basis:
         for_meaning = find_thresholds(_ask(brain, by_meaning=True), basis)
         brain.store_thresholds(format_thresholds(replace(thresholds, meaning=for_meaning)))
+
+
+def _count_project_words(brain: Brain, basis: str) -> None:
+    """Count the words in the commits of the repository that contains a brain, unless it is done.
+
+    Commits that changed only cards are left out, because they have the words of the cards.
+    """
+    if parse_words(brain.project_words).basis == basis:
+        return
+    subjects: list[str] = []
+    top = git_top(brain.root)
+    if top:
+        inside = relative(os.path.realpath(top), os.path.realpath(brain.root))
+        folders = [inside] if inside != "." else [*brain.settings.folders]
+        with contextlib.suppress(GitError):
+            git = load(LIST_COMMITS)
+            subjects = git.list_subjects(top, most=MOST_SUBJECTS, without=folders)
+    brain.store_project_words(format_words(count_words(subjects, basis)))
 
 
 def describe_basis(state: State) -> str:

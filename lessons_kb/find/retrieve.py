@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,9 @@ from lessons_kb.ledger.effect import SUPPRESSED, find_harmful
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import GateEvidence, judge
+from lessons_kb.relevance.project_words import FEW_DOCUMENTS, parse_words
 from lessons_kb.relevance.thresholds import apply_thresholds, parse_thresholds
-from lessons_kb.search.engine_protocol import Reader, count_phrases, find_terms
+from lessons_kb.search.engine_protocol import Reader, count_phrases, count_terms, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
@@ -200,9 +200,12 @@ def _gather_evidence(
     pairs = _find_pairs(query.text, guessed, words.frequencies)
     found, lengths, phrases = _read_documents(engine, cards, words.weights_in_cards, pairs)
     backgrounds = brain.backgrounds(cards)
+    is_small = words.size < FEW_DOCUMENTS
+    project = parse_words(brain.project_words).shares if is_small else {}
     return GateEvidence(
         terms=words.weights,
         guessed=guessed,
+        project=project,
         frequencies=words.frequencies,
         size=words.size,
         found=found,
@@ -293,21 +296,20 @@ def _read_documents(
     that are adjacent in the card.
     """
     documents = engine.documents(cards)
-    wanted = list(terms)  # the analyzer leaves no white space in them
-    vocabulary = {*wanted, *chain.from_iterable(pairs)}
+    # The analyzer leaves no white space in a term, and a search for a few terms is faster than a
+    # split of the text.
+    spaced_terms = [(term, f" {term} ") for term in terms]
     found, lengths, phrases = {}, {}, {}
     for number, document in documents.items():
         card = cards[number]
-        body = document.get("body", "").split()
-        words = vocabulary.intersection(body)
-        present = tuple([term for term in wanted if term in words])
+        body = document.get("body", "")
+        present = tuple([term for term, spaced in spaced_terms if spaced in body])
         found[card.id] = {"body": present}
         if card.symptoms:  # only for these cards does the field of a term matter
             fields = {field: text for field, text in document.items() if field != "body"}
             found[card.id] |= find_terms(fields, zip(present, present, strict=True))
-        lengths[card.id] = {"body": len(body)} if body else {}
-        likely = [pair for pair in pairs if words.issuperset(pair)]
-        phrases[card.id] = count_phrases(document, likely)
+        lengths[card.id] = count_terms({"body": body}) if body else {}
+        phrases[card.id] = count_phrases(document, pairs)
     return found, lengths, phrases
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -13,7 +12,7 @@ from lessons_kb.ledger.withheld import is_withheld
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Query
 from lessons_kb.on_demand import CALIBRATE, load
 from lessons_kb.text.paths import relative_path
-from lessons_kb.values import replace
+from lessons_kb.values import NamedTuple, replace
 
 HIT_LIMIT = 10
 """The number of hits that are judged for a preflight. It is more than can be injected, so that

@@ -11,7 +11,6 @@ import time
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
@@ -30,7 +29,7 @@ from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE, user_br
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import NamedTuple, frozen
 
 SMALL_BRAIN = 100
 """The maximum number of cards of a brain whose titles are all listed."""
@@ -108,8 +107,6 @@ class ListedCard(NamedTuple):
     place: str
     """The path by which the agent opens its file."""
     title: str
-    handled: HandledCard
-    """The card as the file of handles names it."""
     rank: tuple[int, str]
     """The number of times that its mistake was seen or that it was given, and the last time. The
     highest rank comes first.
@@ -190,22 +187,31 @@ def _build(
         budget = min(budget, window // SMALL_MODEL_PART)
     if budget <= 0:
         return "", _Listed([], 0, is_large=False)
+    if not _can_open_cards(brains, access):
+        return "", _Listed([], 0, is_large=False)
     counts = _count_titles(brains)
     listed = _choose(brains, access, most=budget // _USUAL_LINE, counts=counts)
     if not listed.cards:
         return "", listed
     if not listed.is_large:
         budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
-    handles = give_handles([card.handled for card in listed.cards])
+    handles = _find_handles(listed.cards)
     lines = tuple(
-        _Line(handles.get(card.handled, ""), card.place, card.title) for card in listed.cards
+        [_Line(handles.get(card.place, ""), card.place, card.title) for card in listed.cards]
     )
-    file = _write_file(brains, access, listed, handles, counts=counts, with_titles=listed.is_large)
+    file = _write_file(brains, access, handles, counts=counts, with_titles=listed.is_large)
     text, count = _fit(lines, listed.total, file, budget, max_bytes)
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
-        file = _write_file(brains, access, listed, handles, counts=counts, with_titles=True)
+        file = _write_file(brains, access, handles, counts=counts, with_titles=True)
         text, count = _fit(lines, listed.total, file, budget, max_bytes)
     return text, listed._replace(cards=listed.cards[:count])
+
+
+def _find_handles(cards: Sequence[ListedCard]) -> dict[str, str]:
+    """Return a mapping from the places of cards to their handles, without cards that have none."""
+    handled = {card.place: HandledCard(card.brain.state_name, card.card) for card in cards}
+    handles = give_handles(handled.values())
+    return {place: handles[card] for place, card in handled.items() if card in handles}
 
 
 def find_handle(brain: Brain, card: str) -> str:
@@ -219,7 +225,7 @@ def _count_titles(brains: Brains) -> dict[Brain, int]:
     today = time.strftime("%Y-%m-%d")
 
     def count(brain: Brain) -> int:
-        return brain.catalogue.count_titles(brains.project, today=today)
+        return brain.count_titles(brains.project, today=today)
 
     return {brain: brain.read(count) for brain in brains.members}
 
@@ -246,7 +252,8 @@ def _choose(brains: Brains, access: Access, *, most: int, counts: Mapping[Brain,
         is_of_large = counts[card.brain] > SMALL_BRAIN
         return is_of_large, nearness.get((card.brain, card.card), len(nearness))
 
-    cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
+    if at_hand or len(counts) > 1:
+        cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
     small = sum(counts[card.brain] <= SMALL_BRAIN for card in cards)
     return _Listed(cards[: max(most, small)], total, is_large)
 
@@ -276,7 +283,6 @@ def _find_titles(
             limit = _MOST_COPIES
             _prune_copies(os.path.join(cache, _name_copies(brain)), brain.root)
         injected = brain.hook_journal.injections.latest(most=limit)
-        name = brain.state_name
         wanted = {*injected, *(card for owner, card in at_hand if owner is brain)}
         titles, left_out = _read_titles(brain, brains.project, limit, wanted, access.session)
         total += counts[brain] - left_out
@@ -285,8 +291,7 @@ def _find_titles(
             if place and place not in cards:
                 uses = title.occurrences + injected.get(title.path, 0)
                 rank = uses, title.seen
-                handled = HandledCard(name, title.path)
-                cards[place] = ListedCard(brain, title.path, place, title.title, handled, rank)
+                cards[place] = ListedCard(brain, title.path, place, title.title, rank)
     return sorted(cards.values(), key=lambda card: card.rank, reverse=True), total
 
 
@@ -371,8 +376,7 @@ _BEFORE_A_CUT = " ,;:—-"
 def _write_file(
     brains: Brains,
     access: Access,
-    listed: _Listed,
-    handles: Mapping[HandledCard, str],
+    handles: Mapping[str, str],
     *,
     counts: Mapping[Brain, int],
     with_titles: bool,
@@ -388,8 +392,7 @@ def _write_file(
     cache = _find_cache(brains, access)
     if not cache:
         return _NO_FILE
-    files = {handles.get(card.handled, ""): card.place for card in listed.cards}
-    files.pop("", None)
+    files = {handle: place for place, handle in handles.items()}
     if not (files or budget):
         return _NO_FILE
     key: list[object] = [files, budget]
@@ -500,6 +503,12 @@ def _find_cache(brains: Brains, access: Access) -> str:
     return next(caches, "") if access.ignored else ""
 
 
+def _can_open_cards(brains: Brains, access: Access) -> bool:
+    """Return whether the agent can read a card of any brain, in its folder or as a copy."""
+    can_read_brain = any(access.find(brain.root) is not None for brain in brains.members)
+    return can_read_brain or bool(_find_cache(brains, access))
+
+
 def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
     """Return the path by which an agent opens a card, or "" if the agent would have to ask the
     user.
@@ -556,7 +565,7 @@ def _read_titles(
     today = time.strftime("%Y-%m-%d")
 
     def search(opened: Brain) -> tuple[list[Title], int]:
-        titles = opened.catalogue.titles(project, limit=most, today=today, paths=injected)
+        titles = opened.titles(project, limit=most, today=today, paths=injected)
         numbers = [number for number in opened.successors() if opened.find_successor(number)]
         superseded = opened.cards(numbers)
         hidden = {card.id for card in superseded.values() if card.is_injectable}

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.model import Card, Event
 from lessons_kb.store.journal import SESSION_STATE, Journal
-from lessons_kb.values import field, list_fields, mutable, replace
+from lessons_kb.values import NamedTuple, field, list_fields, mutable, replace
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 DRAFT, LATE = "draft", "late"
@@ -160,15 +160,11 @@ class Channel(Protocol):
         """Whether lines can be shown to the user."""
 
     @property
-    def tokens(self) -> int:
-        """The length limit of a text for the model, in tokens."""
-
-    @property
     def review(self) -> str:
         """The chat command with which the user reviews drafts, or "" if there is none."""
 
-    def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text."""
+    def fits(self, text: str) -> bool:
+        """Return whether a text for the model is within the limits of length."""
 
 
 @mutable
@@ -260,8 +256,9 @@ class SessionMemory:
         if not isinstance(data, dict):
             return memory
         for name in _NAMES:
-            if name in data:
-                _read_field(memory, name, data[name])
+            value = data.get(name)
+            if value:  # every default is empty, too
+                _read_field(memory, name, value)
         return memory
 
     def to_json(self) -> str:
@@ -381,7 +378,7 @@ class SessionMemory:
             if any(text in other for other in delivered):
                 continue
             joined = "\n\n".join([*delivered, text])
-            if text and can.inject and can.count_tokens(joined) <= can.tokens:
+            if text and can.inject and can.fits(joined):
                 delivered.append(text)
             elif text and (delivered or not can.inject):  # else it exceeds the limit alone
                 self.waiting.append(WaitingText(about, text))

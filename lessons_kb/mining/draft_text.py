@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons_kb.calls.failure_signs import (
-    CHANGES,
     FEEDBACK,
     REQUEST,
     RUNS,
@@ -17,7 +16,7 @@ from lessons_kb.calls.failure_signs import (
     find_failing,
     one_line,
 )
-from lessons_kb.cards.check_card import is_vague
+from lessons_kb.cards.draft_gaps import MIN_TITLE, count_words
 from lessons_kb.cards.edit_sources import (
     MAX_QUOTE,
     make_commit_source,
@@ -26,8 +25,9 @@ from lessons_kb.cards.edit_sources import (
     make_session_source,
 )
 from lessons_kb.cards.keys import split_header
-from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
-from lessons_kb.data import compile_patterns, read_patterns
+from lessons_kb.cards.sections import normal_newlines, read_sections, text_of
+from lessons_kb.cards.sketch import Sketch, format_patterns, strip_comments
+from lessons_kb.data import read_patterns
 from lessons_kb.mining.candidates import NAMED_COMMITS, Candidate
 from lessons_kb.mining.prefill import (
     choose_paths,
@@ -52,11 +52,10 @@ from lessons_kb.mining.triggers import (
     find_failure,
     pick_turns,
 )
-from lessons_kb.model import Document, Event, Pattern, Source
+from lessons_kb.model import CHANGES, Event, Pattern, Source
 from lessons_kb.text.error_signature import error_signature, shows
 from lessons_kb.text.sanitize import clean, counted
 from lessons_kb.text.times import format_moment
-from lessons_kb.values import field, frozen
 
 SITUATION = "Situation"
 FIX = "Fix"
@@ -86,29 +85,6 @@ _MAX_FILES = 12
 _MAX_ITEMS = 3
 _MAX_SOURCES = 3
 """The maximum number of sightings that a draft names as sources."""
-
-
-@frozen
-class Sketch:
-    """The fields of a card before its text is written."""
-
-    title: str
-    sections: Mapping[str, str] = field(default_factory=dict)
-    """Mapping from each heading to its Markdown."""
-    kind: str = "lesson"
-    topics: Sequence[str] = ()
-    project: str | None = None
-    stage: str | None = None
-    severity: str | None = None
-    paths: Sequence[str] = ()
-    symptoms: Sequence[str] = ()
-    detect: Sequence[Pattern] = ()
-    gate: str | None = None
-    not_for: Sequence[str] = ()
-    example: str = ""
-    """The task in which the mistake was made, as one line."""
-    sources: Sequence[Source] = ()
-    """The sources of the lesson."""
 
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
@@ -359,7 +335,7 @@ def name_mistake(subject: str) -> str:
             first = title.split()[0]
             if first.isalpha() and first.islower():
                 title = title[0].upper() + title[1:]
-            return title if _words(title) > _MIN_TITLE else ""
+            return title if count_words(title) > MIN_TITLE else ""
     return ""
 
 
@@ -372,7 +348,7 @@ def split_evidence(text: str) -> tuple[str, str]:
     card, mark, evidence = text.partition(f"\n## {EVIDENCE}\n")
     if mark:
         return card.rstrip("\n") + "\n", evidence.strip("\n")
-    sections = read_sections(normal_newlines(_strip_comments(split_header(text).body)))
+    sections = read_sections(normal_newlines(strip_comments(split_header(text).body)))
     return text, re.sub(r"\n{3,}", "\n\n", text_of(sections, ("situation", "fix")))
 
 
@@ -389,13 +365,8 @@ def finish(text: str, template: str, *, cut_diffs: bool = True) -> str:
     head = "".join(line for line in head.splitlines(True) if line.rstrip() not in unused)
     if cut_diffs:
         body = _DIFF.sub(lambda match: fence(match[2], "diff", limit=_MAX_KEPT_DIFF), body)
-    filled = _EMPTY.sub("", _strip_comments(body).rstrip() + "\n")
+    filled = _EMPTY.sub("", strip_comments(body).rstrip() + "\n")
     return head + re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
-
-
-def _strip_comments(body: str) -> str:
-    """Return Markdown without comments, except comments in code and ``shown-by`` patterns."""
-    return _REMARK.sub(lambda match: match[0] if match[1] else "", body)
 
 
 def _write_sections(
@@ -419,28 +390,6 @@ def _write_sections(
     return sections
 
 
-def remove_guidance(template: str) -> str:
-    """Return a template without its advice: the comments in the header and in the sections."""
-    body = split_header(template).body
-    head = template[: len(template) - len(body)]
-    head = "".join(line for line in head.splitlines(True) if not line.startswith("#"))
-    return head + re.sub(r"\n{3,}", "\n\n", _strip_comments(body))
-
-
-def fill(template: str, sections: Mapping[str, str]) -> str:
-    """Return a card's text in which sections replace the guidance under their level-2 headings."""
-    lines: list[str] = []
-    skipping = False
-    for line in template.split("\n"):
-        if line.startswith("## "):
-            text = sections.get(line[3:].strip(), "").strip()
-            lines += [line, "", text, ""] if text else [line]
-            skipping = bool(text)
-        elif not skipping:
-            lines.append(line)
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
 def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
     """Return a fenced code block, cut after ``limit`` characters. Its content cannot close the
     fence.
@@ -458,29 +407,6 @@ def find_diff(text: str) -> str:
     """Return the unified diff in a draft or in the card that it became, or "" if there is none."""
     match = _DIFF.search(text)
     return f"{match[2]}\n" if match else ""
-
-
-def format_patterns(patterns: Iterable[Pattern]) -> str:
-    """Return patterns as the ``detect`` key of a card's header, in YAML."""
-
-    def quoted(text: str) -> str:
-        return "'" + text.replace("'", "''") + "'"
-
-    rows = ["detect:"]
-    for pattern in patterns:
-        rows.append(f"  - {pattern.kind}: {quoted(pattern.text)}")
-        if pattern.language:
-            rows.append(f"    language: {pattern.language}")
-        if pattern.files:
-            rows.append(f"    files: [{', '.join(map(quoted, pattern.files))}]")
-        if pattern.unless:
-            rows.append(f"    unless: {quoted(pattern.unless)}")
-        rows += [f"    {name}: {quoted(text)}" for name, text in pattern.relations]
-        for name, examples in (("bad", pattern.bad), ("good", pattern.good)):
-            for text in examples[:1]:
-                lines = "".join(f"\n      {line}" for line in text.split("\n"))
-                rows.append(f"    {name}: " + (f"|-{lines}" if "\n" in text else quoted(text)))
-    return "\n".join(rows)
 
 
 def pick_hunks(diff: str, path: str, line: int = 0) -> str:
@@ -604,18 +530,6 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-MISSING = {
-    "title": "a title that names the mistake in one sentence",
-    "cause": "a concrete Root Cause: the mechanism, not a lack of care",
-    "items": "a Prevention Checklist item that can be checked in a diff or an answer",
-    "symptoms": "two or three `symptoms`, worded like a future task",
-    "symptom": "a second of the `symptoms`, in other words than the first",
-}
-"""Mapping from each part of a card to the description of the part if it is missing."""
-
-_OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns(
-    "draft_gaps.toml", "open", "no mistake", "no cause"
-)
 _TITLES = tuple(
     re.compile(one, re.IGNORECASE) for one in read_patterns("draft_gaps.toml")["titles"]
 )
@@ -624,56 +538,4 @@ _REFERENCE = re.compile(
     r"(?:[\s,;:(\[]+(?:(?:closes|fix(?:es)?|refs|see) )?(?:#|gh-)\d+[)\].]*)+$", re.IGNORECASE
 )
 _TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
-_REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*shown-by).*?-->")
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
-_COMMENT = r"<!--.*?(?:-->|\Z)"
-_MIN_TITLE, _MIN_CAUSE, _MIN_ITEM = 3, 4, 2
-"""Minimum numbers of words. In a script without spaces, two characters count as one word."""
-_LONG_CAUSE = 14
-"""The number of words from which a root cause is accepted even if a part of it is vague."""
-
-
-def find_lacks(document: Document) -> tuple[str, ...]:
-    """Return one line for each part that a draft needs to become a card, or () if the draft is
-    complete.
-    """
-    card = document.card
-    if card is None:
-        return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
-    sections = read_sections(normal_newlines(document.body))
-    checklist = read_checklist(sections)
-    items = checklist.items if checklist.origin == "prevention" else ()
-    title = card.title
-    cause = re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL)
-    vague = _NO_CAUSE.search(cause) is not None and _words(cause) < _LONG_CAUSE
-    written = [symptom.casefold() for symptom in card.symptoms if not _is_open(symptom)]
-    symptoms = {" ".join(re.findall(r"\w+", symptom)) for symptom in written}
-    lacks = {
-        "title": not names_mistake(title),
-        "cause": _is_open(cause) or vague or is_vague(cause.strip()) or _words(cause) < _MIN_CAUSE,
-        "items": not any(_is_concrete(item.text) for item in items),
-        "symptoms": not symptoms,
-        "symptom": len(symptoms) == 1,
-    }
-    return tuple(MISSING[part] for part, lacking in lacks.items() if lacking)
-
-
-def _is_concrete(item: str) -> bool:
-    is_placeholder = _is_open(item) or is_vague(item)
-    return not is_placeholder and _words(item) >= _MIN_ITEM
-
-
-def names_mistake(title: str) -> bool:
-    """Return whether a title may name a mistake. A placeholder or a mere topic does not."""
-    return not (_is_open(title) or _NO_MISTAKE.match(title)) and _words(title) >= _MIN_TITLE
-
-
-def _is_open(text: str) -> bool:
-    """Return whether a text still contains a placeholder."""
-    return _OPEN.search(text.strip()) is not None
-
-
-def _words(text: str) -> float:
-    """Return the number of words. In a script without spaces, two characters are one word."""
-    dense = len(re.findall(r"[\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]", text))
-    return len(re.findall(r"[^\W\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]+", text)) + dense / 2

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_kinds import kind_of_failure
-from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.calls.parse_call import find_command, kind_of_tool, parse_call
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.mining.candidates import Candidate, find_candidates
@@ -25,7 +24,7 @@ from lessons_kb.mining.commit_facts import CommitFacts
 from lessons_kb.mining.read_commits import add_bodies, read_commits, redact_facts
 from lessons_kb.mining.review_comments import read_comments, show_replacement
 from lessons_kb.mining.triggers import SessionReader, Sighting
-from lessons_kb.model import Event, as_data
+from lessons_kb.model import CHANGES, Event, as_data
 from lessons_kb.process.git import list_commits
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined

@@ -18,7 +18,6 @@ from functools import lru_cache
 from math import log
 
 from lessons_kb.calls.failure_signs import (
-    CHANGES,
     FEEDBACK,
     REQUEST,
     RUNS,
@@ -33,7 +32,7 @@ from lessons_kb.calls.failure_signs import (
     rolls_back,
     shows_outcome,
 )
-from lessons_kb.model import CALLS, DONE, FAILURES, Event
+from lessons_kb.model import CALLS, CHANGES, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
 from lessons_kb.text.error_signature import find_errors, shows
 from lessons_kb.text.sentences import split_sentences

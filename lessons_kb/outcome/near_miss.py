@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.outcome.why import GATE, Verdict, Why
+from lessons_kb.outcome.why import Verdict, Why
 
 LEAST_CONFIDENCE = 0.4
 """The minimum confidence for which the user is asked. Of the cards above it, three of five were
@@ -26,6 +26,4 @@ def find_near_miss(why: Why) -> Verdict | None:
 
 
 def _is_near(verdict: Verdict) -> bool:
-    if verdict.rule != GATE or "not-for" in verdict.reason:
-        return False
-    return (verdict.confidence or 0) >= LEAST_CONFIDENCE
+    return verdict.is_below_threshold and (verdict.confidence or 0) >= LEAST_CONFIDENCE

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.command_lines import find_run
-from lessons_kb.calls.failure_signs import CHANGES, RUNS, find_failing, find_test_command
+from lessons_kb.calls.failure_signs import RUNS, find_failing, find_test_command
 from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import Matcher, Rule, language_of
 from lessons_kb.errors import ConfigError, InputError, StorageError
@@ -30,6 +30,7 @@ from lessons_kb.ledger.lesson_effect import ADDRESSED, UNADDRESSED
 from lessons_kb.model import (
     AVOIDED,
     CAME_BACK,
+    CHANGES,
     CORRECTED,
     DONE,
     ERROR_FACT,

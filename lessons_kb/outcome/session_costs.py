@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -52,13 +53,21 @@ def measure_costs(brains: Brains, *, days: int, now: float, rebuilt: Collection[
     for session, sent in texts_by_session.items():
         if session not in measured:
             unknown[NO_RECORD] += 1
-            measured[session] = measure_session(session, "", (), sent)
+            measured[session] = measure_session(session, _find_agent(brains, session), (), sent)
         elif measured[session].input is None:
             unknown[NO_USAGE] += 1
     older = given - texts_by_session.keys()
     if older:
         unknown[NO_TEXTS] = len(older)
     return add_up([*measured.values()], unknown, days=days)
+
+
+def _find_agent(brains: Brains, session: str) -> str:
+    """Return the agent of a session without a record, by its events, or "" if it has none."""
+    with contextlib.suppress(StorageError):
+        for event in brains.members[0].journal.events.find(session=session, limit=1):
+            return event.agent
+    return ""
 
 
 def _find_records(directory: str, sessions: Collection[str], since: float) -> Iterator[Source]:

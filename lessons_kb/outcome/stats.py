@@ -40,6 +40,7 @@ from lessons_kb.model import FACTS, FAILED, NOTE, WITHHELD, Card, Occasion
 from lessons_kb.outcome.post_check import read_facts
 from lessons_kb.store.error_log import find_late
 from lessons_kb.store.journal import ALL, BUMPED, Outcomes, day_of
+from lessons_kb.store.locations import FIRST_LESSON, FIRST_LESSON_TITLE
 from lessons_kb.text.times import read_date
 from lessons_kb.values import replace
 
@@ -70,11 +71,16 @@ class Stats:
             files = brain.read(lambda brain: brain.catalogue.all_cards())
             brains_with.update(card.id for card in files)
             notes += sum(card.kind == NOTE for card in files)
-            cards_of_brain = [card for card in files if card.kind != NOTE]
+            cards_of_brain = [
+                card for card in files if card.kind != NOTE and not _is_demonstration(card)
+            ]
             cards_of_brain = [
                 card for card in cards_of_brain if names(card, stage=stage, project=project)
             ]
-            counts_by_brain.append(_BrainCounts(brain, cards_of_brain, is_filtered=is_filtered))
+            is_own = any(card.id == FIRST_LESSON for card in cards_of_brain)
+            left_out = "" if is_own else FIRST_LESSON
+            counts = _BrainCounts(brain, cards_of_brain, is_filtered=is_filtered, left_out=left_out)
+            counts_by_brain.append(counts)
         pooled = _pool(counts_by_brain)
         history = glance(self._brains)
         cards: list[Card] = []
@@ -179,12 +185,17 @@ class Stats:
 class _BrainCounts:
     """The counts in the journal of one brain, of all its cards or of a selection.
 
-    Without a selection, they include the counts of deleted cards. They are empty if the journal
-    cannot be read.
+    Without a selection, they include the counts of deleted cards, but not of the card ``left_out``.
+    They are empty if the journal cannot be read.
     """
 
     def __init__(
-        self, brain: Brain, cards: Sequence[Card] = (), *, is_filtered: bool = False
+        self,
+        brain: Brain,
+        cards: Sequence[Card] = (),
+        *,
+        is_filtered: bool = False,
+        left_out: str = "",
     ) -> None:
         self.brain = brain
         self.cards = cards
@@ -204,6 +215,8 @@ class _BrainCounts:
             self._span = outcomes.span()
             self.totals = totals
             self.occasions = group_by_card(ledger)
+            if self._selection is None and left_out in totals:
+                self._selection = totals.keys() - {left_out}
             if self._selection is not None:
                 self.sessions = outcomes.sessions(self._selection)
                 self.totals = _select(self.totals, self._selection)
@@ -278,6 +291,11 @@ class _BrainCounts:
     def days(self) -> list[tuple[str, str, int]]:
         """Return tuples (ISO day, name of the count, times)."""
         return self.outcomes.days(_WEEKLY, self._selection) if self.outcomes else []
+
+
+def _is_demonstration(card: Card) -> bool:
+    """Return whether `setup` wrote a card to show that lessons arrive."""
+    return card.id == FIRST_LESSON and card.title == FIRST_LESSON_TITLE
 
 
 def _select(values: Mapping[str, T], keys: Iterable[str]) -> dict[str, T]:

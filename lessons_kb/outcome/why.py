@@ -24,7 +24,7 @@ from lessons_kb.ledger.given import (
 from lessons_kb.ledger.session_memory import read_memory
 from lessons_kb.model import NOTE, WITHHELD, Card, Event, Hit, Preflight, Query
 from lessons_kb.on_demand import BROAD_PATHS, load
-from lessons_kb.preflight.block import NEVER_ALONE
+from lessons_kb.preflight.block import NEVER_ALONE, SAME_PART, TITLE_ONLY
 from lessons_kb.preflight.offers import IN_CONTEXT, OFFERED, shown_name
 from lessons_kb.relevance.background_prompts import share_of
 from lessons_kb.store.journal import ASKED, TITLE, Injection
@@ -47,9 +47,12 @@ _OVER_SECONDS = 3_600
 """The number of seconds without an event after which a session is over."""
 _RULES = (
     (STILL_TEMPLATE, ""),
+    (SAME_PART, ""),
+    (TITLE_ONLY, ""),
     ("suppressed: ", GATE),
     ("offered ", "gate.offer_confidence"),
-    ("far weaker", "preflight.weakest"),
+    ("weaker", "preflight.weakest"),
+    ("far weaker", "preflight.weakest"),  # in records of earlier versions
     ("beyond max_lessons", "preflight.max_lessons"),
     ("beyond max_notes", "preflight.max_notes"),
     (IN_CONTEXT, "preflight.reinject_after"),
@@ -93,6 +96,15 @@ class Verdict:
     """The confidence with these words in the prompt."""
     changed: bool = False
     """Whether the card has changed since then."""
+
+    @property
+    def is_below_threshold(self) -> bool:
+        """Return whether the gate suppressed the card because of its low confidence."""
+        if self.rule != GATE or "not-for" in self.reason:
+            return False
+        if self.confidence is None or self.lesson_at is None:
+            return True
+        return self.confidence < self.lesson_at
 
     @property
     def offered(self) -> bool:
@@ -232,6 +244,9 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
         if verdict.id in with_prompt:
             with_prompt.remove(verdict.id)
             tokens += row.tokens
+        elif not session and outcomes is not None:
+            continue  # a card of another prompt in the same second; outside a session no file is
+            # edited
         elif row.at in compacted_at:
             reason = "active before the context was compacted"
             later.append(replace(verdict, how="compaction", reason=reason))
@@ -378,12 +393,11 @@ def _find_withheld(brains: Sequence[Brain], session: str) -> tuple[str, ...]:
 
 def find_rule(reason: str) -> str:
     """Return the setting that decides a reason for suppression, or "" if no setting does."""
-    if reason.startswith(OFFERED):
-        return find_rule(reason.removeprefix(OFFERED)) or GATE
+    why_not_given = reason.removeprefix(OFFERED)
     for beginning, key in _RULES:
-        if reason.startswith(beginning):
+        if why_not_given.startswith(beginning):
             return key
-    return ""
+    return GATE if reason.startswith(OFFERED) else ""
 
 
 def _make_verdict(card: CardOutcome) -> Verdict:
@@ -407,8 +421,7 @@ def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) 
     found: Sequence[tuple[Brain, Hit]] | None = None
     left = _EXPLAINED
     for verdict in verdicts:
-        is_near = verdict.rule == GATE and "not-for" not in verdict.reason
-        if is_near and left:
+        if verdict.is_below_threshold and left:
             if found is None:
                 found = find_lessons(brains, query)
             explained.append(_find_missing(brains, query, verdict, found))

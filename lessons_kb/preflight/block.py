@@ -13,7 +13,7 @@ from itertools import combinations
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
-from lessons_kb.model import Hit, Preflight
+from lessons_kb.model import MAX_WHY, Hit, Preflight
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.preflight.offers import (
     IN_CONTEXT,
@@ -29,7 +29,7 @@ from lessons_kb.preflight.offers import (
 )
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, shorten_at_word
 from lessons_kb.text.token_estimate import TokenCounter
 from lessons_kb.values import replace
 
@@ -43,8 +43,6 @@ LESSONS_CLOSE = "[/ACTIVE LESSONS]"
 CONTEXT_OPEN = "[CONTEXT]"
 CONTEXT_CLOSE = "[/CONTEXT]"
 
-MAX_WHY = 160
-"""The maximum number of characters of a ``Why:`` line's text, including the ellipsis."""
 SMALL_MODEL_PART = 20
 """The divisor of ``model_context`` that gives the maximum budget, one twentieth."""
 AGENT_FILES = frozenset(
@@ -200,7 +198,7 @@ class _Block:
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
             if far and not (protects_file(hit) or is_for_another_part):
                 self.withhold(
-                    hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
+                    hit, f"weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )
             elif not is_for_another_part and self._is_second_best(hit):
                 self.withhold(hit, SAME_PART)
@@ -381,11 +379,7 @@ class _Form:
         self.title = f"{number}. {safe_line(card.title) or self.name} ({' · '.join(facts)})"
         self.against: list[str] = []
         self.caveat = safe_line(card.standing.caveat)
-        self.why = safe_line(card.why)
-        if len(self.why) > MAX_WHY:
-            kept = self.why[: MAX_WHY - 1]
-            words = kept if self.why[MAX_WHY - 1].isspace() else kept.rsplit(" ", 1)[0]
-            self.why = (words if len(words) > MAX_WHY // 2 else kept).rstrip(" ,;:—-") + "…"
+        self.why = shorten_at_word(safe_line(card.why), MAX_WHY)
         cleaned = [safe_line(item) for item in card.checklist[:_MAX_ITEMS]]
         if labelled:
             places = enumerate(cleaned, 1)

@@ -672,6 +672,24 @@ def list_commits(
     return done.output.decode().split()
 
 
+def list_subjects(cwd: str, *, most: int, without: Sequence[str] = ()) -> list[str]:
+    """Return the subjects of HEAD and its ancestors without merges, newest first.
+
+    At most the ``most`` newest commits are read. A commit that changes only files below the folders
+    ``without``, which are relative to the top of the repository, is left out. Raises GitError
+    without git, a repository or a commit.
+    """
+    repository = Repository(cwd)
+    form = ("log", "--no-merges", "--no-show-signature", f"--max-count={most}", "--format=%s")
+    excluded = [f":(top,exclude,literal){folder}" for folder in without]
+    paths = ("--", ":(top)", *excluded) if excluded else ()
+    command = (*form, "--end-of-options", repository.head(), *paths)
+    done = run_git(repository.top, *command, limit=_MAX_LIST_BYTES)
+    if done.code:
+        raise GitError(explain(done.error, repository.top))
+    return done.output.decode("utf-8", "replace").splitlines()
+
+
 def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
     """Yield HEAD and its ancestors without merges, oldest first.
 

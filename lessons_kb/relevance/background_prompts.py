@@ -15,7 +15,6 @@ from functools import cache, lru_cache
 from itertools import count
 from math import exp, expm1, log, log1p
 from operator import mul
-from typing import NamedTuple
 
 from lessons_kb.data import read_json_lines, read_lines, read_words
 from lessons_kb.text.analyzer import (
@@ -28,6 +27,7 @@ from lessons_kb.text.analyzer import (
     find_script_of_word,
     get_share,
 )
+from lessons_kb.values import NamedTuple
 
 FADING = 0.7
 """Factor for each further word, the rarest word first, because words occur together."""

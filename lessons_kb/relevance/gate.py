@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, expm1, log, log1p
-from typing import NamedTuple
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Card, Hit
@@ -34,7 +33,7 @@ from lessons_kb.relevance.gate_weights import AFTER_PROMPT, SHAPE, WEIGHTS, WORD
 from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
-from lessons_kb.values import field, frozen, replace
+from lessons_kb.values import NamedTuple, field, frozen, replace
 
 NEAR = AFTER_PROMPT.near
 """The lowest confidence at the prompt for which a card is stored for the turn."""
@@ -119,6 +118,8 @@ class GateEvidence:
     """Mapping from terms to estimated shares, for cards in languages that the table lacks. See
     `guess_shares`.
     """
+    project: Mapping[str, float] = field(default_factory=dict)
+    """Mapping from the everyday words of the project to their shares. See `ProjectWords`."""
 
 
 def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
@@ -235,7 +236,7 @@ class _Query:
         """
         sharing = 0
         for term, weight in evidence.terms.items():
-            share = guessed.get(term) or share_of(term)
+            share = guessed.get(term) or max(share_of(term), evidence.project.get(term, 0.0))
             frequency = evidence.frequencies.get(term, 0)
             self.absences[term] = log1p(-share)
             self.surprises[term] = -log(share)
@@ -286,6 +287,8 @@ def _weigh(
         fields = evidence.found[card]
         full_terms = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
     subject = _weigh_title(hit.card.title)
+    if evidence.project:
+        subject = _weigh_title_in_project(hit.card.title, evidence.project)
     length = evidence.lengths.get(card, {}).get("body", PASSAGE)
     passages = (max(length, 1) / PASSAGE) ** SPREAD
     terms = []
@@ -296,6 +299,8 @@ def _weigh(
         chance = -log(-expm1(query.absences[term] * passages))
         chance -= SHAPE.shared_part * min(query.domain.get(term, 0.0), chance)
         rarity = measure_rarity(term)
+        if term in evidence.project:
+            rarity = min(rarity, -log(evidence.project[term]))
         # Few background prompts are in a language other than English, so the share of such a
         # word is more reliable.
         is_bigram = not term.isascii() and find_script_of_word(term) in BIGRAM_SCRIPTS
@@ -346,7 +351,12 @@ def _squash(odds: float) -> float:
 @lru_cache(maxsize=10_000)
 def _weigh_title(title: str) -> Mapping[str, float]:
     """Return a mapping from each term of a title to its share of the title's information."""
-    nats = {term: -log(share_of(term)) for term in analyze(title)}
+    return _weigh_title_in_project(title, _NONE)
+
+
+def _weigh_title_in_project(title: str, project: Mapping[str, float]) -> Mapping[str, float]:
+    """The same for a title in whose project some words are common."""
+    nats = {term: -log(max(share_of(term), project.get(term, 0.0))) for term in analyze(title)}
     whole = max(sum(nats.values()), SHAPE.least_title)
     return {term: value / whole for term, value in nats.items()}
 

@@ -183,13 +183,12 @@ def find_terms(card: CardTerms, terms: Iterable[tuple[str, str]]) -> dict[str, t
 
     ``terms`` are pairs of a term and its `plain_term`.
     """
-    pairs = list(terms)
-    wanted = {plain for _term, plain in pairs}
+    spaced_terms = [(term, f" {plain} ") for term, plain in terms]
     terms_by_field: dict[str, tuple[str, ...]] = {}
     for field, text in card.items():
-        words = wanted.intersection(text.split())
-        if words:
-            terms_by_field[field] = tuple([term for term, plain in pairs if plain in words])
+        present = tuple([term for term, spaced in spaced_terms if spaced in text])
+        if present:
+            terms_by_field[field] = present
     return terms_by_field
 
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log, log2, prod
 from operator import attrgetter
-from typing import NamedTuple
 
 from lessons_kb.config import Ranking
 from lessons_kb.model import Card, Hit, Query
 from lessons_kb.search.engine_protocol import idf, number_ties
+from lessons_kb.values import NamedTuple
 
 _FACTORS = ("occurrence", "severity", "source", "evidence", "scope", "path")
 """The factors of a score, in the order of multiplication."""

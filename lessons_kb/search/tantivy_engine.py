@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import tantivy
 from tantivy import Query
@@ -37,6 +37,7 @@ from lessons_kb.search.engine_protocol import (
     read_terms,
 )
 from lessons_kb.search.live_statistics import FieldCounts, LiveStatistics, add_terms, score_card
+from lessons_kb.values import NamedTuple
 
 _KEY = "key"
 _LENGTH = "length_"

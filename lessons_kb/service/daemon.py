@@ -69,7 +69,8 @@ from lessons_kb.service.http_door import is_http, read_request, write_answer
 from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.session.dispatch import HANDLERS
 from lessons_kb.store.error_log import log_trouble
-from lessons_kb.text.redact import redact
+from lessons_kb.text.redact import prepare_for_many_texts
+from lessons_kb.values import compile_early
 
 with contextlib.suppress(ImportError):  # not on Windows
     import fcntl
@@ -80,8 +81,8 @@ SOCKET_SECONDS = 3.0
 """Seconds between two checks that our socket still exists. A program that cleans up /tmp may remove
 it.
 """
-LOOK_AGAIN_SECONDS = 1.0
-"""Minimum seconds between two checks of all package files."""
+LOOK_AGAIN_SECONDS = 3.0
+"""Minimum seconds between two checks of all package files. A check takes as long as an answer."""
 MAX_WAITING = 64
 """Maximum number of waiting connections. Further connections are closed at once, and their clients
 answer by themselves.
@@ -339,10 +340,11 @@ class _Daemon:
         because that event reports them.
         """
         environment = {**os.environ, "LESSONS_BRAIN": named} if named else dict(os.environ)
+        compile_early()
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
                 import_module(f"lessons_kb.session.{name}")
-            redact(_SAMPLE)  # compiles its patterns
+            prepare_for_many_texts()
             found = look_in_agent(directory, environment)
             self._prepare(self._workspace.find(directory, found=found))
 

@@ -111,7 +111,7 @@ def answer_event(
             # The owner of a server must not stop the agents of other users.
             ask=name in row.asks_at and not posted_by and is_attended(row, payload, environment),
             refuse=name in row.refuses_at and not posted_by,
-            explains=event.tool not in row.unexplained,
+            explains=event.tool not in row.unexplained or payload.get("shows_reason") is True,
             stop=name in row.stops_at,
             go_on=name in row.goes_on_at,
             review=row.call.format("lessons-review"),

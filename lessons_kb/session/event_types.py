@@ -166,6 +166,14 @@ class Capabilities(AgentTraits):
         """
         return estimate_tokens(text) if count_bytes(text) <= self.max_bytes else _ENDLESS
 
+    def fits(self, text: str) -> bool:
+        """Return whether a text is within both limits."""
+        size = count_bytes(text)
+        if size > self.max_bytes:
+            return False
+        # An estimate is at most the number of bytes plus 1, so a short text need not be counted.
+        return size < self.tokens or estimate_tokens(text) <= self.tokens
+
     def pack_known(
         self,
         hits: Sequence[Hit],

@@ -72,7 +72,7 @@ def add_late(hook: Hook, answer: Answer) -> Answer:
         still_waiting: list[WaitingText] = []
         for waiting in state.waiting:
             joined = "\n\n".join(filter(None, (context, waiting.text)))
-            fits = hook.can.count_tokens(joined) <= hook.can.tokens
+            fits = hook.can.fits(joined)
             if waiting.about == LATE and waiting.text in texts and fits:
                 context = joined
             else:

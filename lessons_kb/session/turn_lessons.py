@@ -30,7 +30,7 @@ from lessons_kb.store.files import read_inside
 from lessons_kb.text.analyzer import analyze, find_names, get_share
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import defang_line
+from lessons_kb.text.sanitize import defang_line, shorten_at_word
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import frozen, replace
 
@@ -239,7 +239,7 @@ def remind(card: Card, name: str, *, done: Container[str] = ()) -> str:
     if not lines:
         return ""
     place = show_path(name)
-    title = defang_line(card.title)[:_MAX_TITLE]
+    title = shorten_at_word(defang_line(card.title), _MAX_TITLE)
 
     def make_head(title: str) -> str:
         return f"Before this, once more: “{title}” ({place})"
@@ -304,5 +304,5 @@ def name_card(brain: Brain, card: Card, directory: str, *, given: Container[str]
     """Return a card's title and the path of its file, or only the path for a card in ``given``."""
     place = card.id if SERVED in card.id else os.path.join(brain.root, card.id)
     place = show_path(relative_path(place, directory))
-    title = defang_line(card.title)[:_MAX_TITLE]
+    title = shorten_at_word(defang_line(card.title), _MAX_TITLE)
     return place if card.id in given else f"“{title}” ({place})"

@@ -211,13 +211,27 @@ class Catalogue:
 
     def read_thresholds(self) -> str:
         """Return the text that ``write_thresholds`` stored; "" if there is none."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'thresholds'").fetchone()
-        return str(row[0]) if row else ""
+        return self._read_meta("thresholds")
 
     def write_thresholds(self, text: str) -> None:
         """Store the thresholds of the gate, which are valid until others are stored."""
+        self._write_meta("thresholds", text)
+
+    def read_project_words(self) -> str:
+        """Return the text that ``write_project_words`` stored; "" if there is none."""
+        return self._read_meta("project words")
+
+    def write_project_words(self, text: str) -> None:
+        """Store the everyday words of the project, which are valid until others are stored."""
+        self._write_meta("project words", text)
+
+    def _read_meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def _write_meta(self, key: str, text: str) -> None:
         with one_transaction(self._db):
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('thresholds', ?)", (text,))
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, text))
 
     def verify(self) -> None:
         """Raise IndexBroken if SQLite finds that the file is damaged."""
@@ -518,29 +532,27 @@ class Catalogue:
         ((total, left_out),) = self._db.execute(f"SELECT ({every}), ({stale})", values)
         return int(total) - int(left_out)
 
-    def titles(
-        self, project: str | None, *, limit: int, today: str, paths: Collection[str] = ()
-    ) -> list[Title]:
+    def titles(self, project: str | None, *, limit: int, today: str) -> list[Title]:
         """Return at most ``limit`` cards of a project or of no project that are not stale on a day.
 
-        The most frequent cards come first; of equally frequent ones, the last seen. The cards at
-        ``paths`` follow in addition to the limit, unless they are among the others; they too must
-        be of the project or of none, and not stale.
+        The most frequent cards come first; of equally frequent ones, the last seen.
         """
         # The plus sign keeps SQLite from using the index by project, so that it reads the index by
         # use in its order and need not sort all rows.
-        values = {"project": project or "", "limit": limit, "paths": json.dumps([*paths])}
-        values["today"] = today
-        where = f"SELECT * FROM titles WHERE +project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
-        order = " ORDER BY occurrences DESC, seen DESC, path LIMIT :limit"
-        rows = self._db.execute(where + order, values).fetchall()
-        if paths:
-            named = "SELECT number FROM docs WHERE path IN (SELECT value FROM json_each(:paths))"
-            rows += self._db.execute(f"{where} AND number IN ({named})", values)
-        return [
-            Title(path=path, title=title, occurrences=occurrences, seen=seen)
-            for _number, path, title, _project, occurrences, seen, _stale in dict.fromkeys(rows)
-        ]
+        rows = self._db.execute(
+            f"{_GIVEABLE} ORDER BY occurrences DESC, seen DESC, path LIMIT :limit",
+            {"project": project or "", "today": today, "limit": limit},
+        )
+        return list(map(_title_from_row, rows))
+
+    def titles_at(self, project: str | None, paths: Collection[str], *, today: str) -> list[Title]:
+        """Return the cards at some paths that are of a project or of no project, and not stale."""
+        named = "SELECT number FROM docs WHERE path IN (SELECT value FROM json_each(:paths))"
+        rows = self._db.execute(
+            f"{_GIVEABLE} AND number IN ({named})",
+            {"project": project or "", "today": today, "paths": json.dumps([*paths])},
+        )
+        return list(map(_title_from_row, rows))
 
     def findings(self) -> list[Finding]:
         """Return the findings of the parser, in the order of paths and lines."""
@@ -569,6 +581,11 @@ class Catalogue:
 _PATHS = "SELECT path FROM docs"
 _NOT_STALE = "(stale_after = '' OR stale_after > :today)"
 """Condition on a row of ``titles``: the card never becomes stale, or only after today."""
+_GIVEABLE = f"""
+SELECT path, title, occurrences, seen FROM titles
+WHERE +project IN ('', :project) AND {_NOT_STALE}
+"""  # noqa: S608 names of our own
+"""The query for the titles of a project that may be given today."""
 _WAYS = ("titles", "card_globs", "gates")
 """The tables that depend on the standing of a card."""
 _TABLES_OF_FILES = ("docs", "copies", *_WAYS, "detectors", "claims", "successions")
@@ -613,6 +630,11 @@ def _first_line(claims: str) -> str:
 
 def _standing_to_json(standing: Standing) -> str:
     return "" if standing == CURRENT else json.dumps(as_data(standing), ensure_ascii=False)
+
+
+def _title_from_row(row: tuple[str, str, int, str]) -> Title:
+    path, title, occurrences, seen = row
+    return Title(path=path, title=title, occurrences=occurrences, seen=seen)
 
 
 def _standing_from(data: dict[str, Any]) -> Standing:

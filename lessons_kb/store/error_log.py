@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import NamedTuple
 
 from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.hook_client import LATE_MARK
@@ -13,6 +12,7 @@ from lessons_kb.store.files import open_regular, write_unsynced
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.text.redact import redact
+from lessons_kb.values import NamedTuple
 
 LOG_NAME = "hook.log"
 

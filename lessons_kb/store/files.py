@@ -10,7 +10,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.on_demand import C_LIBRARY, COPY_FILES, SIGNALS, URLS, load
@@ -22,6 +22,12 @@ with contextlib.suppress(ImportError):  # not on Windows
 
 TEMP_PREFIX = ".lessons-tmp-"
 """The prefix of temporary files beside a card. Their names do not end like the name of a card."""
+
+T = TypeVar("T")
+_SETTLED_NS = 2_000_000_000
+"""The age after which the content of a file is remembered. Some file systems round their times to
+two seconds."""
+_MAX_CONTENTS = 256
 
 _FORBIDDEN = frozenset({".git", ".lessons"})
 _READ_TRIES = 50
@@ -153,7 +159,12 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
 
 def is_inside(path: str, folder: str) -> bool:
     """Return whether a path is ``folder`` itself or inside it. ``folder`` is a real path."""
-    return f"{real_path(path)}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
+    return is_real_inside(real_path(path), folder)
+
+
+def is_real_inside(real: str, folder: str) -> bool:
+    """Return whether a path is ``folder`` itself or inside it. Both are real paths."""
+    return f"{real}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def relative(root: str, full: str) -> str:
@@ -199,6 +210,37 @@ def read_json(path: str, *, limit: int) -> dict[str, Any]:
     except (OSError, StorageError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
+
+
+class SmallFiles(Generic[T]):
+    """The parsed contents of small files, which are read again only after a change.
+
+    The stamp of a file has its inode and the time of its last change, which no program can set. A
+    file that has just changed is not remembered, because a later change within the same tick of the
+    clock would not change the stamp (git's "racily clean" rule).
+    """
+
+    def __init__(self, read: Callable[[str], T]) -> None:
+        """``read`` returns the parsed content of a file, and never raises an error."""
+        self._read = read
+        self._contents: dict[str, tuple[tuple[int, ...], T]] = {}
+
+    def get(self, path: str) -> T:
+        """Return the parsed content of a file. The caller must not change it."""
+        try:
+            info = os.stat(path)
+        except OSError:
+            return self._read(path)
+        stamp = (info.st_dev, info.st_ino, info.st_ctime_ns, info.st_mtime_ns, info.st_size)
+        stored = self._contents.get(path)
+        if stored is not None and stored[0] == stamp:
+            return stored[1]
+        content = self._read(path)
+        if time.time_ns() - max(info.st_ctime_ns, info.st_mtime_ns) > _SETTLED_NS:
+            if len(self._contents) >= _MAX_CONTENTS:
+                self._contents.clear()
+            self._contents[path] = stamp, content
+        return content
 
 
 def identify_file(path: str) -> tuple[int, int] | None:

@@ -11,14 +11,13 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import open_regular, read_regular, storage_errors
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.locks import take_lock
 from lessons_kb.store.private_files import make_private
-from lessons_kb.values import field, frozen
+from lessons_kb.values import NamedTuple, field, frozen
 
 _NAME = "handles.jsonl"
 _LETTER = "L"

@@ -19,7 +19,13 @@ from typing import Any
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import StorageError
 from lessons_kb.on_demand import HASHES, load
-from lessons_kb.store.files import list_folder, read_json, read_regular, storage_errors
+from lessons_kb.store.files import (
+    SmallFiles,
+    list_folder,
+    read_json,
+    read_regular,
+    storage_errors,
+)
 from lessons_kb.store.locations import CACHE_NAME, above, real_path, state_home, user_brain
 from lessons_kb.store.private_files import write_private
 from lessons_kb.store.repositories import find_work_tree, git_home
@@ -76,7 +82,11 @@ class Identity:
 
 def identify(root: str) -> Identity:
     """Return the identity of the brain at ``root``. Nothing is written."""
-    real = real_path(root)
+    return identify_real(real_path(root))
+
+
+def identify_real(real: str) -> Identity:
+    """Return the identity of the brain at a real path. Nothing is written."""
     places = _places(real)
     is_user_brain = real == real_path(user_brain())
     copied = False
@@ -90,7 +100,7 @@ def identify(root: str) -> Identity:
             if not _is_elsewhere(recorded_place, place, (key, token)):
                 return Identity(key=key, place=places[0], record=record, mark=place)
             copied = True
-    key = brain_key(real)
+    key = _quote(real)
     record_of_path = read_record_of(key)
     if record_of_path is not None and record_of_path.get("root") != real:
         record_of_path = None
@@ -158,10 +168,20 @@ def make_cache_folder(folder: str) -> None:
 
 
 def read_record_of(key: str) -> dict[str, Any] | None:
-    """Return the record in the state folder ``key``, or None if there is no usable record."""
+    """Return the record in the state folder ``key``, or None if there is no usable record.
+
+    The caller must not change the record.
+    """
     path = os.path.join(state_home(), BRAINS_FOLDER, key, _RECORD)
+    return _RECORDS.get(path)
+
+
+def _parse_record(path: str) -> dict[str, Any] | None:
     record = read_json(path, limit=_MAX_RECORD_BYTES)
     return record if isinstance(record.get("cache_token"), str) else None
+
+
+_RECORDS = SmallFiles(_parse_record)
 
 
 def read_records() -> dict[str, dict[str, Any]]:
@@ -227,15 +247,22 @@ def _places(real: str) -> list[str]:
 
 def _read_marks(mark_path: str) -> list[tuple[str, str]]:
     """Return the key and the token of each mark in a file; [] if there is no regular file."""
+    if not _is_folder(os.path.dirname(mark_path)) or os.path.islink(mark_path):
+        return []
+    return _MARKS.get(mark_path)
+
+
+def _parse_marks(mark_path: str) -> list[tuple[str, str]]:
     try:
-        if not _is_folder(os.path.dirname(mark_path)) or os.path.islink(mark_path):
-            return []
         data = read_regular(mark_path, limit=_MAX_MARKS_BYTES, name=mark_path)
     except (OSError, StorageError):
         return []
     text = data.decode("ascii", "replace")
     matches = map(_MARK.fullmatch, text.splitlines())
     return [(match[1], match[2]) for match in matches if match]
+
+
+_MARKS = SmallFiles(_parse_marks)
 
 
 def _is_elsewhere(recorded_place: str, mark_path: str, mark: tuple[str, str]) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from lessons_kb.errors import StorageError
 
@@ -82,15 +83,17 @@ def real_path(path: str) -> str:
     event needs about twenty paths.
     """
     if sys.platform == "linux" and hasattr(os, "O_PATH"):
-        with contextlib.suppress(OSError):
+        try:
             file = os.open(path, os.O_PATH)
             try:
                 real = os.readlink(f"/proc/self/fd/{file}")
             finally:
                 os.close(file)
-            # The kernel marks a file that was removed, or that is outside of this root folder.
-            if real.startswith(os.sep) and not real.endswith(" (deleted)"):
-                return real
+        except OSError:
+            return os.path.realpath(path)
+        # The kernel marks a file that was removed, or that is outside of this root folder.
+        if real.startswith(os.sep) and not real.endswith(" (deleted)"):
+            return real
     return os.path.realpath(path)
 
 
@@ -116,16 +119,26 @@ def account_home() -> str:
         return os.path.expanduser("~")
 
 
+@lru_cache(maxsize=64)
+def _find_xdg_dir(kind: str, base: str, home: str) -> str:
+    """Return the user's folder by the rule of XDG, or "" if ``base`` and ``home`` name no folder.
+
+    ``base`` is the value of the kind's variable, and ``home`` is the user's home.
+    """
+    if not os.path.isabs(base):  # the XDG specification says to ignore it
+        base = os.path.join(home, _XDG[kind][1])
+    return os.path.join(base, APP_NAME) if os.path.isabs(base) else ""
+
+
 def _user_dir(kind: str) -> str:
     # Importing platformdirs takes a third of the start of the interpreter; on Linux, its rule is
     # short enough to repeat.
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
-        variable, default = _XDG[kind]
-        base, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
-        if not os.path.isabs(base):  # the XDG specification says to ignore it
-            base = os.path.join(home if os.path.isabs(home) else account_home(), default)
-        if os.path.isabs(base):
-            return os.path.join(base, APP_NAME)
+        home = os.environ.get("HOME", "")
+        if not home.startswith(os.sep):
+            home = account_home()
+        if folder := _find_xdg_dir(kind, os.environ.get(_XDG[kind][0], ""), home):
+            return folder
 
     import platformdirs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import open_regular
@@ -35,10 +35,12 @@ def find_brains(cwd: str) -> list[str]:
     return list(filter(is_brain, upwards(cwd)))
 
 
-def find_borders(cwd: str, brain: str) -> list[str]:
-    """Return the repositories and brains between a brain and a folder in it, innermost first."""
-    folders = upwards(cwd)
-    below = folders[: folders.index(brain)] if brain in folders else []
+def find_borders(folders: Sequence[str], brain: str) -> list[str]:
+    """Return the repositories and brains between a brain and a folder in it, innermost first.
+
+    ``folders`` are that folder and its parents, from `upwards`.
+    """
+    below = folders[: folders.index(brain)] if brain in folders else ()
     return [folder for folder in below if is_border(folder)]
 
 

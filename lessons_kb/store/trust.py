@@ -15,14 +15,15 @@ from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.on_demand import GATE_FILES, load
 from lessons_kb.store.catalogue import FORMAT
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.gate_files import remove_gate_file
 from lessons_kb.store.identity import (
     Identity,
     brain_key,
     can_be_marked,
     identify,
+    identify_real,
     make_cache_folder,
     new_mark,
     read_record_of,
@@ -54,13 +55,15 @@ def read_record(root: str) -> dict[str, Any] | None:
     its path). The record of a brain that was moved is updated, and a record of the first release is
     converted.
     """
-    return _find_record(root)[1]
+    return _find_record(real_path(root))[1]
 
 
-def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
-    """Return the name of a brain's state folder, and the result of ``read_record``."""
-    real = real_path(root)
-    identity = identify(real)
+def _find_record(real: str) -> tuple[str, dict[str, Any] | None]:
+    """Return the name of a brain's state folder, and the result of ``read_record``.
+
+    ``real`` is the real path of the brain.
+    """
+    identity = identify_real(real)
     key, record = identity.key, identity.record
     if record is None or real == real_path(user_brain()):
         return key, record
@@ -169,7 +172,7 @@ def revoke(root: str) -> None:
     record = read_record(real) or _new_record(real)
     write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
     for place in {real, str(record.get("root", real))}:
-        remove_gate_file(place)
+        load(GATE_FILES).remove_gate_file(place)
 
 
 def cache_dir(root: str) -> str:

@@ -14,8 +14,6 @@ _MAX_ERRORS = 12
 _SHORTEST, _LONGEST = 8, 100
 """The limits of the length of a message in characters. A message such as "error" is too short to be
 useful."""
-_HINTS = read_patterns("mining_signals.toml")["hint"]
-"""The words of which a line must contain at least one; other lines are skipped."""
 _VARIES = (
     (r"^e\s+(?=\S)", ""),  # pytest's margin
     (r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))", ""),
@@ -34,6 +32,12 @@ _FOREIGN = re.compile(
     r"site-packages|dist-packages|node_modules|[/\\]lib[/\\]python\d|^node:|^internal[/\\]"
     r"|^<|[/\\]\.cargo[/\\]|^rustc[/\\]|[/\\]go[/\\](?:src|pkg)[/\\]"
 )
+
+
+@cache
+def _read_hints() -> tuple[str, ...]:
+    """Return the words of which a line must contain at least one; other lines are skipped."""
+    return read_patterns("mining_signals.toml")["hint"]
 
 
 @cache
@@ -110,4 +114,4 @@ def is_same_error(signature: str, text: str) -> bool:
 
 
 def _has_hint(low: str) -> bool:
-    return any(hint in low for hint in _HINTS)
+    return any(hint in low for hint in _read_hints())

@@ -7,9 +7,9 @@ character classes, in ``src/**/``, in ``***`` and in the effect of negated patte
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from lessons_kb.errors import InputError
+from lessons_kb.values import NamedTuple
 
 Range = tuple[str, str]
 """The first and the last character of a range."""

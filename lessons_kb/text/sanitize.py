@@ -311,6 +311,18 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+def shorten_at_word(text: str, limit: int) -> str:
+    """Cut a text to at most ``limit`` characters at the end of a word; "…" replaces the rest.
+
+    A text without a space in its second half is cut at the limit.
+    """
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    words = kept if text[limit - 1].isspace() else kept.rsplit(" ", 1)[0]
+    return (words if len(words) > limit // 2 else kept).rstrip(" ,;:—-") + "…"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, such as ``1 card``, ``0 cards`` or ``12,000 cards``.
 

@@ -411,16 +411,23 @@ class ManageApp(App[None]):
             self._perform(do, row=row)
 
     def _accept(self, row: Row) -> None:
-        """Accept a draft, after a question about a quote from a session."""
+        """Accept a draft, after a question about a quote from a session.
+
+        An incomplete draft is refused without the question.
+        """
         accept = functools.partial(self.source.accept, row)
         quotes = list_session_quotes(row.draft.text) if row.draft else []
-        if not quotes:
+        if not quotes or (row.draft and row.draft.missing):
             self._perform(accept, row=row)
             return
         keep = functools.partial(accept, keep_quotes=True)
         shown = clean_line(quotes[0])
-        question = f"A session is quoted: \u201c{shown}\u201d. The card is for everybody here."
-        answers = {"d": ("drop the quote", accept), "k": ("keep it", keep), "w": ("wait", None)}
+        question = f"The draft quotes a session, and others will read the card: \u201c{shown}\u201d"
+        answers = {
+            "d": ("drop the quote", accept),
+            "k": ("keep it", keep),
+            "w": ("decide later", None),
+        }
 
         def perform(act: Act | None) -> None:
             if act:

@@ -17,8 +17,10 @@ from types import MappingProxyType
 from typing import Any
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.draft_gaps import find_lacks
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.sketch import Sketch
 from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.compose_card import compose
 from lessons_kb.collection.draft_lookup import Draft
@@ -29,14 +31,7 @@ from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.calibrate import calibrate
 from lessons_kb.find.project_detection import find_in_tree, list_tree
-from lessons_kb.mining.draft_text import (
-    EVIDENCE,
-    Sketch,
-    find_diff,
-    find_lacks,
-    finish,
-    split_evidence,
-)
+from lessons_kb.mining.draft_text import EVIDENCE, find_diff, finish, split_evidence
 from lessons_kb.model import NOTE, PATTERNS, SEVERITIES, Document, Pattern
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced

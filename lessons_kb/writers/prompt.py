@@ -10,10 +10,11 @@ from itertools import islice
 from typing import Any
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.sketch import Sketch
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.find.search import search
-from lessons_kb.mining.draft_text import UNTITLED, Sketch, split_evidence
+from lessons_kb.mining.draft_text import UNTITLED, split_evidence
 from lessons_kb.model import KINDS, SEVERITIES, Card
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.locations import FIRST_LESSON

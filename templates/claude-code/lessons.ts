@@ -152,6 +152,7 @@ export const register: Register = (on) => {
       tool_name: tool,
       tool_input: input,
       tool_use_id,
+      shows_reason: true, // in the dialog
     })
     const decision = answer.hookSpecificOutput ?? {}
     const reason = decision.permissionDecisionReason ?? ""
@@ -160,35 +161,21 @@ export const register: Register = (on) => {
       return { deny: answer.stopReason ?? "" }
     }
     if (decision.permissionDecision === "deny") return { deny: reason }
-    const isAsked = decision.permissionDecision === "ask"
-    if (isAsked) {
-      questions.set(tool_use_id, reason)
-      $.ui.invalidate("ui.render")
-    }
+    if (decision.permissionDecision === "ask") questions.set(tool_use_id, reason)
     await mark($)
     const ran = await next(e)
-    if (isAsked) {
-      questions.delete(tool_use_id)
-      $.ui.invalidate("ui.render")
-    }
+    questions.delete(tool_use_id)
     const context = joinContext(ran.context, answer)
     return ran.deny === undefined && context.length ? { ...ran, context } : ran
   })
 
-  on("tool.check", async ($, e, next) => {
-    const verdict = await next(e)
+  // The dialog about a call shows the reason of this event's answer.
+  on("classic.PreToolUse", async ($, e, next) => {
+    const beneath = await next(e)
     const reason = questions.get(e.tool_use_id ?? "")
-    if (!reason || verdict.decision === "deny") return verdict
-    return { ...verdict, decision: "ask", reason }
-  })
-
-  // The dialog of an edit shows no reason, so the row of the call above it does.
-  on("ui.render", { component: "ToolUse" }, async ($, e, next) => {
-    const row = await next(e)
-    const reason = questions.get(e.props.tool_use_id)
-    if (!reason) return row
-    const { Box, Text } = $.ui.resolve(e)
-    return h(Box, { flexDirection: "column" }, row, h(Text, { color: "warning" }, reason))
+    if (!reason || beneath.deny !== undefined) return beneath
+    const { allow, ask: other, ...rest } = beneath
+    return { ...rest, ask: other ? `${other}\n${reason}` : reason }
   })
 
   on("classic.PostToolUse", ($, e, next) =>

@@ -49,15 +49,10 @@ const $ = {
   process: { hookEnv: async () => hookEnv, run },
   session: { info: async () => ({ promptId: "p1" }) },
   turn: { abort: async () => {} },
-  ui: {
-    invalidate: () => {},
-    resolve: () => ({ Box: "Box", Text: "Text" }),
-    toast: (text) => toasts.push(text),
-  },
+  ui: { toast: (text) => toasts.push(text) },
 }
 
 const { register } = await import(module)
-globalThis.h = (tag, props, ...children) => ({ tag, props, children })
 register((event, ...rest) => hooks.set(event, rest.at(-1)))
 
 // The steps in `during` happen while the hooks beneath run.

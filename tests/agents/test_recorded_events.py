@@ -156,6 +156,31 @@ def test_qwen_code_gets_nothing_with_a_prompt_without_text(recorded):
         assert qwen.enter("qwen-code", empty)[0] == {}
 
 
+def find_start(qwen, source):
+    """Return the recorded start of a session of Qwen Code with this source."""
+    return next(event for event in qwen.events if event.get("source") == source)
+
+
+def test_a_resumed_session_of_qwen_code_gets_the_titles_again(recorded):
+    """Their text is in the system prompt, which a new process builds without it."""
+    qwen = recorded("qwen-code-0.24.4")
+    assert TITLES in qwen.send("SessionStart")
+    assert ITEM in qwen.send("UserPromptSubmit", prompt=PROMPT)
+    given = json.dumps(qwen.enter("qwen-code", find_start(qwen, "resume"))[0])
+    assert TITLES in given
+    assert ITEM not in given, "the chat has the lesson"
+
+
+def test_the_start_after_a_compaction_of_qwen_code_brings_titles_and_lessons(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    assert TITLES in qwen.send("SessionStart")
+    assert ITEM in qwen.send("UserPromptSubmit", prompt=PROMPT)
+    assert qwen.send("PostCompact") == "", "the client drops what it is given here"
+    given = json.dumps(qwen.enter("qwen-code", find_start(qwen, "compact"))[0])
+    assert TITLES in given
+    assert ITEM in given
+
+
 def make_gate(project, path):
     """Let the card about migrations hold back a change of another file once."""
     card = project / "lessons" / "drop-column.md"

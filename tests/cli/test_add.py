@@ -193,6 +193,29 @@ def test_a_terminal_is_asked_for_what_is_missing(terminal, brain):
     assert "- [ ] Ship both public keys before the rotation" in card.read_text()
 
 
+def test_a_cause_that_agents_see_cut_is_shown_as_they_see_it(lessons, answer, brain, monkeypatch):
+    cause = "The mailer drops a file that is larger than its buffer, and reports success " * 3
+    whole = (*WHOLE[2:], "--why", cause.strip())
+    done = lessons("add", TITLE, *whole)
+    (shown,) = re.findall("agents see only the first 160 characters of the cause: “(.+)”", done.err)
+    assert len(shown) <= 160
+    path = done.out.strip()
+    assert f"Why: {shown}\n" in lessons("preflight", "a customer got an empty mail today").out
+    monkeypatch.setenv("EDITOR", "true")
+    assert shown in " ".join(answer("edit", path, typed="").split())
+    assert "agents see" not in lessons("add", "Paid a refund twice", *WHOLE).err
+
+
+def test_whoever_was_asked_learns_where_paths_are_added(answer, lessons, brain):
+    title = "Rotated the signing key of the app"
+    typed = "The old app holds the public key and nobody ships it a new one\n"
+    asked = answer("add", title, *WHOLE[2:], typed=typed)
+    command = "lessons edit lessons/rotated-the-signing-key-of-the-app.md"
+    assert f"if it concerns only some files, `{command}` adds `paths` and a gate" in asked
+    whole = answer("add", TITLE, *WHOLE[2:], "--paths", "lessons/**", typed=typed)
+    assert "adds `paths`" not in whole
+
+
 @pytest.mark.slow
 def test_an_editor_that_changes_nothing_leaves_no_card(terminal, brain):
     done = terminal("create", "Deployed on a Friday", EDITOR="false", VISUAL="false")

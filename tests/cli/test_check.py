@@ -253,3 +253,30 @@ def test_a_diff_lists_the_items_that_it_does_not_decide(lessons, brain):
     assert json.loads(data.out)["items"] == []
     assert "the diff has no evidence about 2 items; --fail-on open lists them" in data.err
     assert "? open: " in lessons("check", "--diff", "--card", "telegram", "--fail-on", "open").out
+
+
+def test_an_open_item_whose_name_was_edited_leads_to_shown_by(lessons, brain, tmp_path):
+    card = lessons(
+        *(
+            "add",
+            "Two tools had the same id",
+            "--why",
+            "The model repeats the id of the first tool",
+        ),
+        *("--do", "Generate a fresh toolUseId with uuid for each tool"),
+        *("--symptom", "results of tools are mixed up", "--symptom", "the second call is lost"),
+    ).out.strip()
+    (tmp_path / "edit.txt").write_text("src/ollama.py\n    toolUseId=str(uuid4()),\n")
+    done = lessons(
+        "check", "Each tool gets an id.", "--card", card, "--evidence", tmp_path / "edit.txt"
+    )
+    assert "src/ollama.py: toolUseId=str(uuid4())" in done.out
+    assert "`- [ ] … <!-- shown-by: REGEX -->`" in done.err
+    assert "shown-by" not in lessons("check", "Nothing.", "--card", card).err
+    text = (brain / card).read_text().replace("each tool\n", "each tool <!-- shown-by: uuid4 -->\n")
+    (brain / card).write_text(text)
+    done = lessons(
+        "check", "Each tool gets an id.", "--card", card, "--evidence", tmp_path / "edit.txt"
+    )
+    assert "✓" in done.out
+    assert "shown-by" not in done.err

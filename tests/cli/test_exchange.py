@@ -30,11 +30,33 @@ def test_import_is_dry_until_told(lessons, brain, tmp_path):
     card = brain / name
     assert not card.exists()
     wet = lessons("import", "memory", notes, "--yes", "--tags", "db, sql", "--project", "shop")
-    assert wet.err == "lessons: 1 created, 0 bumped, 0 skipped\n"
+    undo = "; `lessons import --undo` takes the new cards back"
+    assert wet.err == f"lessons: 1 created, 0 bumped, 0 skipped{undo}\n"
     assert "project: shop" in card.read_text()
     assert "  - db\n  - sql\n" in card.read_text()
     again = lessons("import", "memory", notes, "--yes")
     assert again.err == "lessons: 0 created, 0 bumped, 1 skipped\n"
+
+
+def test_the_last_import_is_undone_but_no_card_that_was_changed_since(lessons, brain, tmp_path):
+    items = ("Never edit an applied migration", "Quote each path in a shell script")
+    listed = "".join(f"- {item}\n" for item in items)
+    notes = write(tmp_path, "notes.md", f"# Guide\n\n## Lessons\n\n{listed}")
+    before = {path: path.read_bytes() for path in brain.rglob("*.md")}
+    lessons("import", "memory", notes, "--yes")
+    (first, second) = sorted(path for path in brain.rglob("*.md") if path not in before)
+    second.write_text(second.read_text() + "\nMore.\n")
+    undone = lessons("import", "--undo")
+    kept = second.relative_to(brain).as_posix()
+    assert undone.err == (
+        f"lessons: {kept} stays, because it was changed since\nlessons: 1 card moved to the trash\n"
+    )
+    assert not first.exists()
+    second.unlink()
+    assert {path: path.read_bytes() for path in brain.rglob("*.md")} == before
+    assert "no import to undo" in lessons("import", "--undo").err
+    assert lessons("restore", first.relative_to(brain).as_posix()).code == 0
+    assert lessons("import", "--undo", notes).code == 2
 
 
 def test_import_names_what_it_cannot_read_and_then_writes_nothing(lessons, brain, tmp_path):

@@ -89,9 +89,23 @@ print(json.dumps([code, sorted(set(sys.modules) - before)]))
 STANDARD = sys.stdlib_module_names
 
 
+EVENT = """\
+import json, os, sys
+before = set(sys.modules)
+from lessons_kb.service.hook_event import answer_event
+output, _line = answer_event("claude-code", sys.argv[1], os.environ, cwd=os.getcwd())
+print(json.dumps([output, sorted(set(sys.modules) - before)]))
+"""
+
+
 def load(words, folder):
     """Run a command; return its exit code, our modules and the packages that it loaded."""
-    done = run_python(RUN, *words, cwd=folder)
+    return load_with(RUN, words, folder)
+
+
+def load_with(program, words, folder):
+    """Run a program; return its result, our modules and the packages that it loaded."""
+    done = run_python(program, *words, cwd=folder)
     assert done.code == 0, done.err
     code, modules = json.loads(done.out.splitlines()[-1])
     ours = {name for name in modules if name.split(".")[0] == "lessons_kb"}
@@ -145,6 +159,35 @@ def test_lessons_alone_loads_what_its_screen_shows(brain, request):
     code, loaded = load([], brain)
     assert code == 0
     path = GOLDEN / "no-command.txt"
+    if request.config.getoption("--update"):
+        path.write_text("".join(f"{name}\n" for name in sorted(loaded)), encoding="utf-8")
+    assert loaded - set(path.read_text("utf-8").split()) == set()
+
+
+EVENTS = {
+    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT},
+    "call": {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls src"},
+        "tool_response": {"stdout": "a.py\n", "stderr": "", "interrupted": False},
+        "tool_use_id": "call-1",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_an_event_without_a_daemon_loads_what_it_uses(kind, brain, tmp_path, request, monkeypatch):
+    """The agent cannot open a card of the brain without asking its user, so it gets no titles."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.setenv("LESSONS_BRAIN", str(brain))
+    session = {"session_id": "s-1", "transcript_path": "", "cwd": str(folder)}
+    start = {**session, "hook_event_name": "SessionStart", "source": "startup"}
+    load_with(EVENT, [json.dumps(start)], folder)
+    output, loaded = load_with(EVENT, [json.dumps({**session, **EVENTS[kind]})], folder)
+    assert ("ACTIVE LESSONS" in output) == (kind == "prompt")
+    path = GOLDEN / f"event-{kind}.txt"
     if request.config.getoption("--update"):
         path.write_text("".join(f"{name}\n" for name in sorted(loaded)), encoding="utf-8")
     assert loaded - set(path.read_text("utf-8").split()) == set()

@@ -275,8 +275,8 @@ def test_drafts_are_chosen_by_number_or_commit(lessons, project):
     shown = lessons("mine").out
     assert all(f".py · {name[:8]}" in shown for name in ids)
     for chosen, words in (
-        ("2,9", "no candidate has the number 9; the list has 3 candidates"),
-        ("3-2", "no candidate has the number 3-2"),
+        ("2,9", "no candidate of the list has the number 9"),
+        ("3-2", "no candidate of the list has the number 3-2"),
         ("first", "no candidate is 'first'; --draft takes a number"),
         ("0123abcd", "no candidate is '0123abcd'"),
     ):
@@ -290,6 +290,10 @@ def test_drafts_are_chosen_by_number_or_commit(lessons, project):
     drafted = [draft["title"] for draft in drafts_of(lessons)]
     assert sorted(drafted) == sorted([names[2], names[0]])
     assert [one["title"] for one in find(lessons)["candidates"]] == [names[1]]
+    (line,) = [line for line in lessons("mine").out.splitlines() if names[1] in line]
+    assert line.split()[0] == "2"  # as in the list before the drafts
+    assert "no candidate of the list has the number 1" in lessons("mine", "--draft", "1,").err
+    assert names[1] in lessons("mine", "--draft", "2,").out
 
 
 def test_a_sign_that_every_candidate_has_is_not_repeated(lessons, project):

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from lessons_kb.model import Event
 from lessons_kb.store.journal import SentText
 from tests.kit import open_journal
 
@@ -177,6 +178,17 @@ def test_unknown_is_named_and_never_zero(home, note, lessons):
     assert "input unknown: no record of a session has usage" in words
     assert "verdict unknown: no request after a text of ours has figures" in words
     assert "unknown for 1 session: no record of the session was found" in shown.err
+
+
+def test_a_session_without_a_record_has_the_agent_of_its_events(home, note, project, lessons):
+    note("gone", (1, "titles", 200))
+    note("bare", (1, "titles", 200))
+    with contextlib.closing(open_journal(project)) as journal:
+        prompt = Event(kind="prompt", at=START, session="gone", agent="claude-code", text="x")
+        journal.events.append(prompt)
+    shown = " ".join(lessons("stats", "--cost").out.split())
+    assert "1 claude-code" in shown
+    assert "1 unknown agent" in shown
 
 
 def test_sessions_from_before_the_measurement_are_unknown(home, note, project, lessons):

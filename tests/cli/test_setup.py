@@ -309,3 +309,10 @@ def test_a_broken_file_that_was_ours_stops_a_purge_which_says_what_it_kept(lesso
     done = lessons("setup", "--undo", "--purge", "--yes")
     assert (done.code, "~/.local/state/lessons-kb was kept" in done.err) == (2, True)
     assert settings.read_text() == "{ broken json"
+
+
+def test_setup_with_one_agent_names_it(lessons, home):
+    (home / ".gemini").mkdir()
+    assert "Start a new session in gemini-cli and paste this:" in lessons("setup", "--yes").out
+    again = lessons("setup")
+    assert "0 files" not in again.out + again.err

@@ -104,6 +104,19 @@ def test_lessons_alone_leads_from_nothing_to_a_brain_that_works(at, lessons, tmp
     assert json.loads(at(other, "--json").out)["attention"] == []
 
 
+def test_lessons_alone_proposes_a_folder_of_the_repository(at, home, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", os.path.dirname(GIT))
+    project = tmp_path / "shop"
+    git(tmp_path, "init", "-q", "shop")
+    (project / "src").mkdir()
+    assert json.loads(at(project, "--json").out)["next"]["command"] == "lessons init lessons-brain"
+    inside = json.loads(at(project / "src", "--json").out)["next"]["command"]
+    assert inside == "lessons init ../lessons-brain"
+    assert at(project / "src", "init", "../lessons-brain").code == 0
+    assert json.loads(at(project, "--json").out)["brains"]
+    assert "do this in the repository of a project" in " ".join(at(home).out.split())
+
+
 def test_lessons_alone_counts_agents_and_drafts(lessons, brain, home):
     (home / ".gemini").mkdir()
     lessons("setup", "--yes")

@@ -38,6 +38,30 @@ def test_nothing_is_moved_without_a_yes_and_undo_brings_it_back(project, diet, l
     assert lessons("diet", "--undo").code == 2
 
 
+def test_the_table_and_the_question_name_the_same_condition(project, diet, monkeypatch):
+    listed = diet().out
+    assert "`git commit -m x`" in listed.split("name the package")[1].splitlines()[0]
+    asked = diet("--apply").out
+    assert "holds for: src/pay.ts; arrives at an edit of src/pay.ts" in asked
+    assert "holds for: `git commit -m x`; arrives at `git commit -m x`" in asked
+    assert "Colleagues, CI and agents without lessons_kb no longer see these rules." in asked
+    for columns, has_proof in ((80, False), (120, True)):
+        monkeypatch.setattr(
+            "lessons_kb.cli.commands.diet.terminal_width", lambda width=columns: width
+        )
+        assert ("arrives at" in diet().out) == has_proof
+
+
+def test_a_small_saving_is_called_small_and_the_largest_parts_are_named(project, diet):
+    assert "little to gain" not in diet().out
+    tree = "".join(f"src/folder{number}/\n" for number in range(300))
+    large = (
+        f"{RULES}\n## Layout of folders\n\n```text\n# no heading\n{tree}```\n\n## End\n\nText.\n"
+    )
+    kit.write(project, "AGENTS.md", large)
+    assert "little to gain; most tokens are in AGENTS.md:12 Layout of folders (" in diet().out
+
+
 def test_it_needs_no_brain_to_look(lessons, tmp_path, monkeypatch):
     monkeypatch.chdir(kit.write(tmp_path / "fresh", "CLAUDE.md", RULES).parent)
     assert "every session" in lessons("diet").out

@@ -269,3 +269,19 @@ def test_so_it_does_in_every_block(brain, root, happen):
     brain.members[0].journal.next_turn("s")
     text = session.say("SessionStart", source="compact").context
     assert ranked(brain) == sorted(names, key=text.index)
+
+
+def test_the_first_lesson_of_setup_does_not_count(brain, happen, write):
+    name, title = "lessons/first-lesson.md", "The first lesson has arrived"
+    write(name, CACHE.replace("Cache key of the price endpoint ignores the currency", title))
+    happen().prompt(PROMPT)
+    before = brain.stats.overview()
+    assert name not in [effect.card.id for effect in before.effects]
+    cards = [(name, "x", 9)]
+    brain.members[0].journal.record_injections("t", turn=1, at=int(time.time()), cards=cards)
+    after = brain.stats.overview()
+    assert (after.cards, after.injections) == (before.cards, before.injections)
+    assert (after.sessions, after.periods) == (before.sessions, before.periods)
+    assert brain.stats.effect("first-lesson").injections > 0
+    write(name, CACHE.replace("endpoint", "service"))  # a card of the user with this name
+    assert brain.stats.overview().cards == before.cards + 1

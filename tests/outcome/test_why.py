@@ -182,7 +182,7 @@ def test_a_reason_names_its_setting_and_no_secret(brain, told):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     rules = {
         "suppressed: only common words matched (run)": "gate.min_confidence",
-        "far weaker than the best hit: 1.00 against 9.00": "preflight.weakest",
+        "weaker than the best hit: 1.00 against 9.00": "preflight.weakest",
         "beyond max_lessons = 3": "preflight.max_lessons",
         "does not fit into a budget of 800 tokens for lessons": "preflight.budget",
         f'shares {secret}"': "",
@@ -217,3 +217,38 @@ def test_the_command_prints_numbers_that_agree(brain, lessons):
         out,
     )
     assert "%" not in out
+
+
+def test_advice_about_words_is_only_for_a_card_below_the_threshold(brain, lessons, told):
+    reasons = {
+        "offered: a lesson before it answers the same part of the prompt": 0.99,
+        "weaker than the best hit: 0.89 against 1.00": 0.89,
+        "offered: shares rare terms: telegram": 0.45,
+    }
+    event = Event(kind="prompt", at=5.5, session="s", text="Require a header for the page")
+    events = brain.members[0].journal.events
+    events.append(event)
+    record = [
+        {"id": TELEGRAM, "reason": reason, "confidence": confidence, "lesson_at": 0.5}
+        for reason, confidence in reasons.items()
+    ]
+    events.set_record(event, "lessons", record)
+    rules = [verdict.rule for verdict in told(brain, "s").verdicts]
+    assert rules == ["", "preflight.weakest", "gate.min_confidence"]
+    lines = lessons("why", "--session", "s").out.splitlines()
+    advice = [line for line in lines if "a lesson takes 0.50" in line]
+    assert len(advice) == 1
+    assert "rare terms" in lines[lines.index(advice[0]) - 1]
+
+
+def test_prompts_of_one_second_outside_a_session_keep_their_own_cards(brain, told, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    importer = "Every run of the importer locks the table, add a lock"
+    brain.preflight(PROMPT, session="")
+    brain.preflight(importer, session="")
+    why = told(brain)
+    assert why.prompt == importer
+    assert [verdict.id for verdict in why.verdicts if verdict.given] == ["lessons/shell.md"]
+    assert why.later == []
+    assert why.tokens > 0

@@ -217,21 +217,36 @@ def test_a_gate_refuses_the_first_call_and_passes_the_second(module):
     assert len(second["passed"]) == 1
 
 
-def test_the_reason_of_a_question_stands_on_the_row_of_the_call(module):
+def ask_about(call, beneath):
+    """Return the event of the settings hooks for a call. They have answered ``beneath``."""
+    return {"event": "classic.PreToolUse", "e": {**edit("gate.py", call)[1]}, "beneath": beneath}
+
+
+def test_the_dialog_of_the_first_edit_shows_the_reason_of_a_question(module):
     gate(module, "ask")
     start = module.classic("SessionStart", source="startup")
-    asked = {"event": "tool.check", "beneath": {"decision": "allow"}}
-    asked["e"] = {"tool": "Edit", "input": {}, "tool_use_id": "t2"}
-    row = {"event": "ui.render", "e": {"props": {"tool_use_id": "t2"}}, "beneath": "the row"}
-    second = (*edit("gate.py", call="t2"), [asked, row])
-    _start, first, second = module.run(start, edit("gate.py"), second)
-    assert "asks for your permission" in first["result"]["deny"]
-    verdict = second["during"][0]["result"]
-    assert verdict["decision"] == "ask"
-    assert "The file is generated" in verdict["reason"]
-    shown, text = second["during"][1]["result"]["children"]
-    assert shown == "the row"
-    assert text["children"] == [verdict["reason"]]
+    first = (*edit("gate.py"), [ask_about("t1", {}), ask_about("another", {})])
+    _start, asked, again = module.run(start, first, (*edit("gate.py", "t2"), [ask_about("t2", {})]))
+    dialog, other = (step["result"] for step in asked["during"])
+    assert "asks for your permission" in dialog["ask"]
+    assert "The file is generated" in dialog["ask"]
+    assert other == {}
+    assert "deny" not in asked["result"]
+    assert again["during"][0]["result"] == {}, "the user is asked once"
+
+
+def test_another_hook_may_ask_or_refuse_beside_a_question(module):
+    gate(module, "ask")
+    start = module.classic("SessionStart", source="startup")
+    answers = [{"deny": "no"}, {"ask": "Sure?"}, {"allow": True}]
+    steps = (*edit("gate.py"), [ask_about("t1", answer) for answer in answers])
+    _start, asked = module.run(start, steps)
+    denied, joined, allowed = (step["result"] for step in asked["during"])
+    assert denied == {"deny": "no"}
+    assert joined["ask"].startswith("Sure?\n")
+    assert "The file is generated" in joined["ask"]
+    assert "allow" not in allowed
+    assert "The file is generated" in allowed["ask"]
 
 
 def test_a_settings_hook_beside_it_gives_no_lesson_again(module):

@@ -170,7 +170,7 @@ def test_it_retires_when_the_package_changes(installation, how):
     new.write_text(source.read_text().replace("[ACTIVE LESSONS", "[NEW RELEASE"))
     new.replace(source)
     if how == "in place":
-        time.sleep(1.1)  # from one look at all files to the next
+        time.sleep(3.1)  # from one look at all files to the next
         assert LESSON in installation.prompt("the last of the old one")
         wait_until(lambda: pid not in installation.pids())
     assert "[NEW RELEASE" in installation.prompt("after the upgrade")
@@ -183,7 +183,7 @@ def test_one_of_another_version_is_named_and_ends(installation):
     told = installation.lessons("upgrade")
     assert f"pid {pid}" in told
     assert "it ends by itself, and the next hook starts version 9.9.9" in told
-    # It looks at its files behind an answer, at most once a second.
+    # It looks at its files behind an answer, at most every three seconds.
     wait_until(lambda: installation.lessons("daemon", "status") and installation.pids() == [])
     assert "have version 9.9.9" in installation.lessons("upgrade")
 

@@ -68,6 +68,12 @@ def test_any_other_text_costs_something(text):
 
 
 @pytest.mark.slow
+@given(ANY)
+def test_a_text_has_at_most_one_token_more_than_bytes(text):
+    """A text that has fewer bytes than a budget has tokens therefore need not be counted."""
+    assert estimate_tokens(text) <= len(text.encode(errors="replace")) + 1
+
+
 @given(ANY, ANY)
 def test_a_joined_text_costs_about_the_sum_of_its_parts(first, second):
     parts = estimate_tokens(first) + estimate_tokens(second)

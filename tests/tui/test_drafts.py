@@ -52,6 +52,25 @@ def test_the_list_of_drafts_shows_the_missing_parts(drive, golden, ripe, raw):
     drive(play)
 
 
+def test_only_a_complete_draft_asks_about_its_quote(drive, brain, ripe, raw):
+    source = 'sources:\n  - resource: "session:0123456789abcdef"\n    quote: it broke again\n'
+    for draft in brain.drafts.all():
+        path = pathlib.Path(draft.path)
+        path.write_text(path.read_text().replace("---\n", f"---\n{source}", 1))
+
+    async def play(hand):
+        await hand.press("tab", "down", "a")
+        assert hand.row == raw
+        assert "it broke again" not in hand.said
+        assert hand.said.startswith("incomplete")
+        await hand.press("up", "a")
+        assert "The draft quotes a session" in hand.screen
+        await hand.press("d")
+        assert "is now a card" in hand.said
+
+    drive(play)
+
+
 def test_a_refusal_stands_below_the_missing_parts_and_belongs_to_its_row(drive, ripe, raw):
     async def play(hand):
         await hand.press("tab", "down", "a")

@@ -9,6 +9,7 @@ import typer
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.draft_gaps import MISSING
 from lessons_kb.cli.options import ForProject, Stage, Tags, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import is_interactive, options, pick, print_answer, print_json, say
 from lessons_kb.cli.write_card import (
@@ -27,13 +28,13 @@ from lessons_kb.cli.write_card import (
     Why,
     ask_duplicate,
     name_card,
+    say_cut_cause,
     say_destination,
     say_paths,
     settle_similar,
     write_card,
 )
 from lessons_kb.errors import Contradiction, DuplicateCard, Incomplete, InputError
-from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
 from lessons_kb.on_demand import COMPARE_CARDS, PROPOSE_DRAFT, load
 from lessons_kb.text.sanitize import clean_line, shell_word
@@ -171,6 +172,7 @@ def add(
         return
     if with_ is not None and title == STDIN:
         raise InputError("--with takes a title and options, not a card on stdin")
+    has_asked = False
     while True:
         if with_ is not None and on_duplicate in (None, "ask", "fail", "contradicts"):
             load(COMPARE_CARDS).compare_new_card(brains, title, chosen, with_, yes=yes)
@@ -195,11 +197,16 @@ def add(
                 for line in error.missing:
                     say(f"  {line}")
                 if _ask_for(chosen, missing):
+                    has_asked = not chosen.paths
                     continue
                 _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, name_card(brains, card))
     if settle_similar(brains, card, on_duplicate):
         return
+    say_cut_cause(card)
     say_paths(brains, card)
     say_destination(brains)
+    if has_asked:
+        name = shell_word(card.id)
+        say(f"if it concerns only some files, `lessons edit {name}` adds `paths` and a gate")

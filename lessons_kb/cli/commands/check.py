@@ -127,6 +127,11 @@ def check(
     annotations = [_annotate_item(brains, item) for item in result.unaddressed]
     annotations += [_annotate_effect(brains, effect) for effect in effects]
     print_findings("json" if options().json else form, data, lines, annotations)
+    if any(map(render.is_touched, result.items)) and form == "text" and not options().json:
+        say(
+            "if an open item was done, add a pattern that shows it to its line in the card: "
+            "`- [ ] … <!-- shown-by: REGEX -->`"
+        )
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
 

@@ -24,6 +24,7 @@ from lessons_kb.cli.write_card import (
     ask_duplicate,
     edit_file,
     name_card,
+    say_cut_cause,
     say_destination,
     say_paths,
     say_unfinished,
@@ -121,5 +122,7 @@ def create(
     print_answer(as_data(card), name_card(brains, card))
     say_destination(brains)
     if is_new:
-        say_paths(brains, Cards(brains).get(card.id))
+        written = Cards(brains).get(card.id)
+        say_cut_cause(written)
+        say_paths(brains, written)
         say_unfinished(brains, card.id)

@@ -23,6 +23,7 @@ from lessons_kb.cli.output import (
     print_table,
     print_wrapped,
     say,
+    terminal_width,
 )
 from lessons_kb.diet.condition import Condition
 from lessons_kb.diet.diet import Diet, find_project, read_diet
@@ -37,7 +38,7 @@ from lessons_kb.diet.readers import (
     read_as_agent,
     why_file_stays,
 )
-from lessons_kb.diet.remarks import Use, count_uses, find_gone, find_pairs
+from lessons_kb.diet.remarks import Use, count_uses, find_gone, find_largest_parts, find_pairs
 from lessons_kb.diet.transaction import apply_diet, recover, undo_diet
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
@@ -45,7 +46,7 @@ from lessons_kb.model import as_data
 from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.files import is_inside
 from lessons_kb.store.locks import hold_diet
-from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten, visible
+from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten_at_word, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import replace
 from lessons_kb.writers.complete import Answers, improve, put_all
@@ -59,6 +60,14 @@ from lessons_kb.writers.prompt import (
 _SHOWN = 70
 _FIRST_REASONS = 6
 _MOST_NAMED = 3
+_LITTLE = 0.1
+"""A smaller share of the tokens is little to gain."""
+_MANY_TOKENS = 500
+"""The number of tokens from which it is worth knowing where they are."""
+_MAX_HEADING = 40
+_MAX_PROOF = 120
+_WIDE = 100
+"""The width of a terminal from which the table has room for the proof."""
 _MORE = {
     "contradicts": "rules contradict another rule",
     "same": "rules say the same as another rule",
@@ -286,10 +295,40 @@ def _print_plan(diet: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: b
         total = f"{counted(sessions, 'session')} on this machine"
         say(f"sessions: how many of {total} concerned the rule")
     _print_sum(diet, plan, readers)
+    if _has_little_gain(diet, plan):
+        _print_largest_parts(diet)
     if plan.moves:
         say("next: `lessons diet --apply` shows the diff and asks")
     elif any(WITHOUT_AN_OPTION in stay.reason for stay in plan.stays):
         say("next: `lessons setup` connects your agents, and then rules can move")
+
+
+def _has_little_gain(diet: Diet, plan: Plan) -> bool:
+    """Return whether the rules that move are a small part of the tokens of every session."""
+    before = count_every_session(diet)
+    return before > _MANY_TOKENS and before - count_afterwards(diet, plan) < before * _LITTLE
+
+
+def _print_largest_parts(diet: Diet) -> None:
+    """Print where the tokens are, because moving rules saves few of them."""
+    parts = [
+        f"{part.file}:{part.line} {shorten_at_word(part.heading, _MAX_HEADING)} ({part.tokens:,})"
+        for part in find_largest_parts(diet, _MOST_NAMED)
+    ]
+    if parts:
+        print_wrapped(clean_line(f"little to gain; most tokens are in {', '.join(parts)}"))
+
+
+def _describe_condition(condition: Condition, *, verbose: bool = False) -> str:
+    """Return the files to which a rule applies, or a sample of the commands.
+
+    With ``verbose``, return the pattern of the commands instead of a sample.
+    """
+    if condition.globs:
+        return "; ".join(condition.globs)
+    if verbose or not condition.commands:
+        return condition.pattern
+    return f"`{min(condition.commands, key=len)}`"
 
 
 def _print_moves(plan: Plan, uses: Mapping[str, Use], *, verbose: bool) -> None:
@@ -297,18 +336,21 @@ def _print_moves(plan: Plan, uses: Mapping[str, Use], *, verbose: bool) -> None:
     if not plan.moves:
         print_wrapped("no rule would move")
         return
-    columns = ["moves", "rule", "holds for", "proof", *(["sessions", "broken"] if uses else [])]
+    width = terminal_width()
+    has_proof = verbose or width is None or width >= _WIDE  # `--apply` shows it in any case
+    columns = ["moves", "rule", "holds for"]
+    columns += ["proof"] if has_proof else []
+    columns += ["sessions", "broken"] if uses else []
     rows = []
     for move in plan.moves:
         use = uses.get(move.rule.words)
         counts = [str(use.relevant), str(use.broken)] if use else ["", ""]
-        command = move.condition.pattern if verbose else "a command"
         row = [
             f"{move.file}:{move.rule.line}",
-            shorten(move.rule.words, _SHOWN),
-            "; ".join(move.condition.globs) or command,
-            move.proof,
+            shorten_at_word(move.rule.words, _SHOWN),
+            _describe_condition(move.condition, verbose=verbose),
         ]
+        row += [move.proof] if has_proof else []
         rows.append([*row, *(counts if uses else [])])
     print_table(columns, rows, right="sessions broken")
 
@@ -316,7 +358,7 @@ def _print_moves(plan: Plan, uses: Mapping[str, Use], *, verbose: bool) -> None:
 def _print_stays(plan: Plan, *, verbose: bool) -> None:
     if verbose:
         rows = [
-            [f"{stay.file}:{stay.rule.line}", shorten(stay.rule.words, _SHOWN), stay.reason]
+            [f"{stay.file}:{stay.rule.line}", shorten_at_word(stay.rule.words, _SHOWN), stay.reason]
             for stay in plan.stays
         ]
         print_table(["stays", "rule", "why"], rows)
@@ -343,7 +385,7 @@ def _print_remarks(diet: Diet, *, verbose: bool) -> None:
             continue
         named.add((kind, place))
         what = f"{place} {verbs[kind]} {first.file}:{first.rule.line}"
-        remarks[kind].append(f"{what}: {shorten(second.rule.words, _SHOWN)}")
+        remarks[kind].append(f"{what}: {shorten_at_word(second.rule.words, _SHOWN)}")
     for file, rule, name in find_gone(diet):
         remarks["gone"].append(f"{file.name}:{rule.line} names {name}, which is not there")
     for kind, lines in remarks.items():
@@ -470,11 +512,13 @@ def _apply(
             print(visible(line))
     for move in plan.moves:
         print_wrapped(clean_line(f"card: {move.title}"))
-        print_wrapped(clean_line(f"  holds for: {move.condition.said}; {move.proof}"))
+        proof = shorten_at_word(move.proof, _MAX_PROOF)
+        print_wrapped(clean_line(f"  holds for: {_describe_condition(move.condition)}; {proof}"))
     _print_readers(diet, readers)
     _print_sum(diet, plan, readers)
     place = os.path.join(brain.root, "lessons")
     print_wrapped(f"The cards go to {clean_line(place)}.")
+    print_wrapped("Colleagues, CI and agents without lessons_kb no longer see these rules.")
     if not (yes or confirm(f"Move these rules into {counted(len(plan.moves), 'card')}?")):
         raise InputError("nothing was changed; add --yes to move the rules without being asked")
     card_ids = apply_diet(diet.root, brain, plan.rules(), plan.edits(diet))

@@ -6,7 +6,13 @@ import os
 
 from lessons_kb.cli.options import OptionalId, open_brain
 from lessons_kb.cli.output import is_interactive, say
-from lessons_kb.cli.write_card import edit_file, say_complete, say_paths, say_unfinished
+from lessons_kb.cli.write_card import (
+    edit_file,
+    say_complete,
+    say_cut_cause,
+    say_paths,
+    say_unfinished,
+)
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
@@ -37,6 +43,7 @@ def edit(card: OptionalId = None) -> None:
         return
     is_complete = say_unfinished(brains, name)
     edited = CardLookup(brains).get(name)
+    say_cut_cause(edited)
     say_paths(brains, edited)
     if not is_complete:
         return

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.sketch import format_patterns
 from lessons_kb.cli.options import DryRun, Yes, open_brain, split_list
 from lessons_kb.cli.output import confirm, options, print_json, print_table, print_wrapped, say
 from lessons_kb.cli.write_card import Globs, parse_detect
@@ -21,8 +22,8 @@ from lessons_kb.collection.escalation import (
 )
 from lessons_kb.errors import InputError
 from lessons_kb.ledger.escalation import CALL, DETECT, GATE, LINTER
-from lessons_kb.mining.draft_text import format_patterns
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.version import DOCS
 
 _STEPS = {
     CALL: "give it before a change of these files",
@@ -41,7 +42,11 @@ def escalate(
     paths: Globs = "",
     detect: Annotated[
         str | None,
-        Option("--detect", metavar="PATTERN", help="Pattern for the step; see docs/detect.md."),
+        Option(
+            "--detect",
+            metavar="PATTERN",
+            help=f"Pattern for the step; see {DOCS}/detect/.",
+        ),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,

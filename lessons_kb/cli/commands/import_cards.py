@@ -16,19 +16,23 @@ from lessons_kb.cli.options import DryRun, ForProject, Tags, open_brain, split_l
 from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
     CHANGES,
+    CREATE,
     NAMES,
     ON_NEAR,
     PROSE,
     Exchange,
     ImportStep,
+    Plan,
     find_files,
     find_rules_files,
     guess_source,
     is_read_each_session,
 )
 from lessons_kb.collection.kept_lessons import find_kept_lessons
+from lessons_kb.collection.undo_import import undo_import
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
+from lessons_kb.store.import_record import write_import_record
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 _MOST_NAMED = 5
@@ -50,6 +54,7 @@ def import_cards(
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
     dry_run: DryRun = False,
+    undo: Annotated[bool, Option("--undo", help="Undo the last import.")] = False,
     near: Annotated[
         str,
         choose(
@@ -69,6 +74,9 @@ def import_cards(
 
     Example: lessons import tasks/lessons.md
     """
+    if undo:
+        _undo(has_more=bool(paths) or all_ or yes or dry_run)
+        return
     if bool(paths) == all_:
         raise InputError("name files to import, or write `lessons import --all`")
     if yes and dry_run:
@@ -81,7 +89,7 @@ def import_cards(
     plan = exchange.plan_files(
         files, near=near, project=project, topics=split_list(tags), own_project=all_
     )
-    steps = exchange.carry_out(plan) if yes else plan.steps
+    steps = _carry_out(brains, exchange, plan) if yes else plan.steps
     if options().json:
         data = [as_data(step) for step in steps]
         print_json({"written": yes, "steps": data, "notes": plan.notes})
@@ -100,8 +108,30 @@ def import_cards(
     is_asking = all_ and is_planned and not (yes or dry_run)
     if is_asking and confirm(f"Import {counted(_count(steps, 'create'), 'card')}?"):
         yes = True
-        steps = exchange.carry_out(plan)
+        steps = _carry_out(brains, exchange, plan)
     _print_counts(steps, written=yes, is_planned=is_planned)
+
+
+def _carry_out(brains: Brains, exchange: Exchange, plan: Plan) -> tuple[ImportStep, ...]:
+    """Write the cards of a plan, and record them so that the import can be undone."""
+    steps = exchange.carry_out(plan)
+    created = [step.card for step in steps if step.action == CREATE]
+    if created:
+        write_import_record(brains.members[0].root, created)
+    return steps
+
+
+def _undo(*, has_more: bool) -> None:
+    """Undo the last import into the nearest brain, and print its cards."""
+    if has_more:
+        raise InputError("--undo undoes the last import; leave the rest out")
+    undone = undo_import(open_brain().members[0])
+    if options().json:
+        print_json(as_data(undone))
+        return
+    for card_id in undone.changed:
+        say(f"{clean_line(card_id)} stays, because it was changed since")
+    say(f"{counted(len(undone.deleted), 'card')} moved to the trash")
 
 
 def _print_steps(steps: Sequence[ImportStep]) -> None:
@@ -120,8 +150,12 @@ def _print_counts(steps: Sequence[ImportStep], *, written: bool, is_planned: boo
     counts = []
     for action, done in words.items():
         counts.append(f"{_count(steps, action)} {done if written else f'to {action}'}")
-    again = "; --yes writes them" if is_planned and not written else ""
-    say(f"{', '.join(counts)}{again}")
+    advice = ""
+    if is_planned and not written:
+        advice = "; --yes writes them"
+    elif _count(steps, "create"):
+        advice = "; `lessons import --undo` takes the new cards back"
+    say(f"{', '.join(counts)}{advice}")
 
 
 def _count(steps: Sequence[ImportStep], action: str) -> int:

@@ -15,7 +15,8 @@ def lsp() -> None:
     """Serve lessons to an editor, over standard input and output.
 
     The server checks cards while you write them, and marks the mistakes that their `detect`
-    patterns describe in source code. See docs/editors.md for the settings of each editor.
+    patterns describe in source code. See
+    https://lessons-kb.github.io/lessons-kb/editors/ for the settings of each editor.
 
     Example: lessons lsp
     """

@@ -159,7 +159,7 @@ def mine(
         return
     past = _read_past(brains, all_projects, since, reviews or ())
     if show_prompt:
-        positions = choose_candidates(past.candidates, draft or "1")
+        positions = choose_candidates(past.candidates, draft or "1", past.numbers)
         chosen = [past.candidates[position] for position in positions]
         drafts = mined_drafts.draft(brains, chosen, len(chosen), write=False)
         _print_prompts(brains, drafts)
@@ -250,6 +250,9 @@ class Past:
     candidates: Sequence[Candidate]
     left_out: Mapping[str, int]
     """A mapping from the state of a draft to the number of candidates with such a draft."""
+    numbers: Sequence[int]
+    """The number of each candidate in the list. It counts those with a draft or a card, so that the
+    numbers of the others do not change when a draft is written."""
 
 
 def _read_past(
@@ -264,7 +267,9 @@ def _read_past(
             progress=lambda what, done, total: show(done, total, what),
         )
     candidates, left_out = mined_drafts.leave_out_drafted(brains, result.candidates)
-    return Past(result=result, candidates=candidates, left_out=left_out)
+    places = {id(candidate): place for place, candidate in enumerate(result.candidates, 1)}
+    numbers = [places[id(candidate)] for candidate in candidates]
+    return Past(result=result, candidates=candidates, left_out=left_out, numbers=numbers)
 
 
 def _report(
@@ -275,7 +280,7 @@ def _report(
     Without a limit, the first candidates that fit the terminal are printed. If drafts are written,
     their candidates are printed instead.
     """
-    positions = choose_candidates(past.candidates, draft or "0")
+    positions = choose_candidates(past.candidates, draft or "0", past.numbers)
     shown = (positions or range(len(past.candidates)))[: limit or _count_fitting()]
     if not options().json:
         for line in past.result.trouble:
@@ -334,7 +339,7 @@ def _print_candidates(past: Past, shown: Sequence[int]) -> None:
         paths = [_shorten_path(path, width) for path in candidate.paths[:1]]
         place = f"{'':10}{clean_line(' · '.join((*paths, *commits)))}"
         lines = (
-            f"{position + 1:>3} {candidate.occurrences:>4}×  {date:<10}  {title}",
+            f"{past.numbers[position]:>3} {candidate.occurrences:>4}×  {date:<10}  {title}",
             _add_signs(place, reasons, width),
         )
         for line in lines:

@@ -24,8 +24,7 @@ from lessons_kb.errors import Untrusted
 from lessons_kb.find.block import RetrievalOptions
 from lessons_kb.find.block import preflight as make_block
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.on_demand import READ_DIFF, load
-from lessons_kb.outcome.why import find_least_budget
+from lessons_kb.on_demand import READ_DIFF, WHY, load
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.text.sanitize import shell_word
@@ -96,7 +95,10 @@ def preflight(
         without_session = replace(request, session=None, budget=tokens)
         return make_block(brains, text, without_session, fresh=False, remember=False)
 
-    if (least := find_least_budget(block, retry)) is not None:
+    least: int | None = None
+    if not block.lessons:
+        least = load(WHY).find_least_budget(block, retry)
+    if least is not None:
         hint = f"use --budget {least} or more" if least else "raise `model_context`"
         say(f"the token budget is too small for any lesson; {hint}")
     elif not block.text and not options().json and sys.stdout.isatty():

@@ -253,7 +253,8 @@ def _describe_plan(
 ) -> Iterator[str]:
     """Yield the lines that describe the effects of the command."""
     changes = _list_changes(plan)
-    yield f"Agents found here, and {counted(len(changes), 'file')} to write:"
+    writes = f"{counted(len(changes), 'file')} to write" if changes else "no file to write"
+    yield f"Agents found here, and {writes}:"
     yield from _describe_agents(plan, refused, state="connected already", diff=diff)
     if changes:
         yield f"Each former file is kept in {_short(state_home())}."
@@ -291,7 +292,8 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str, *, is_started
     if is_started:
         print("The daemon, which answers the hooks, was started; `lessons daemon stop` ends it.")
     if first:
-        print(f"Start a new session in one of them and paste this:\n\n  {ASK}\n")
+        agent = names[0] if len(names) == 1 else "one of them"
+        print(f"Start a new session in {agent} and paste this:\n\n  {ASK}\n")
 
 
 def _has_own_entries(result: AgentChanges) -> bool:

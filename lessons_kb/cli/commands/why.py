@@ -22,7 +22,7 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.on_demand import CARD_ORIGIN, EDIT_CARDS, load
 from lessons_kb.outcome.near_miss import find_near_miss
-from lessons_kb.outcome.why import GATE, UNNOTED, Verdict, Why, explain_prompt, find_why
+from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_why
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import OFFERED
 from lessons_kb.process.clock import today
@@ -120,7 +120,10 @@ def _ago(at: float) -> str:
 
 
 def _list_remarks(brains: Brains, why: Why) -> dict[str, Sequence[str]]:
-    """Return a mapping from the id of each injected card to the remarks on its standing."""
+    """Return a mapping from the id of each injected card to the remarks on its standing.
+
+    The indexes are fresh, because the explanation has just read them.
+    """
     lookup = CardLookup(brains)
     remarks: dict[str, Sequence[str]] = {}
     for verdict in (*why.verdicts, *why.later, *why.earlier):
@@ -128,7 +131,8 @@ def _list_remarks(brains: Brains, why: Why) -> dict[str, Sequence[str]]:
             with contextlib.suppress(
                 CardNotFound, AmbiguousCard
             ):  # a card of a server, or one that was deleted
-                remarks[verdict.id] = list_remarks(lookup.find(verdict.id)[1], today())
+                card = lookup.find(verdict.id, fresh=False)[1]
+                remarks[verdict.id] = list_remarks(card, today())
     return remarks
 
 
@@ -223,7 +227,7 @@ def _list_verdicts(
         reason = reason.removeprefix("suppressed: ").removeprefix(OFFERED)
         if reason:
             yield f"    {reason}{f' [{verdict.rule}]' if verdict.rule else ''}"
-        if verdict.rule == GATE and verdict.lesson_at is not None:
+        if verdict.is_below_threshold and verdict.lesson_at is not None:
             yield f"    {_tell_difference(verdict)}"
     if not verdicts:
         yield "  nothing"
