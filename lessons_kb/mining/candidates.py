@@ -133,6 +133,7 @@ class CommitGroup:
 
     @property
     def commits(self) -> tuple[RankedCommit, ...]:
+        """All commits of the group, with the likeliest first."""
         return self.alike + self.of_subject
 
 

@@ -705,10 +705,10 @@ def test_a_draft_tells_the_whole_sentence_and_its_tests_last(lessons, project, w
         "# made anew for each attempt.\ndef charge(card):\n    return 2\n"
     )
     change = {"pay.py": text, "test_pay.py": "assert pay\n" * 9}
-    commit(project, "Make the key once", 21, **change)
+    commit(project, "Fix the key that is made anew for each attempt", 21, **change)
     lessons("mine", "--draft", "20")
     drafts = [lessons("review", "--show", one["id"]).out for one in drafts_of(lessons)]
-    (draft,) = [text for text in drafts if "Make the key once" in text]
+    (draft,) = [text for text in drafts if "Fix the key that is made anew for each attempt" in text]
     assert "> A card may be charged twice when the client retries, because the key is made" in draft
     assert "test_pay.py" not in draft.partition("Its tests:")[0]
 

@@ -18,6 +18,7 @@ from lessons_kb.text.sanitize import (
     defang,
     defang_line,
     plain,
+    shorten_at_word,
     visible,
     visible_json,
 )
@@ -326,3 +327,16 @@ def test_nothing_but_text_is_left(text):
 def test_the_noun_agrees():
     assert [counted(n, "card") for n in (0, 1, 12_000)] == ["0 cards", "1 card", "12,000 cards"]
     assert [counted(n, "row is", "rows are") for n in (1, 2)] == ["1 row is", "2 rows are"]
+
+
+@pytest.mark.parametrize(("text", "limit", "shown"), [
+    ("one two three", 13, "one two three"),
+    ("one two three", 12, "one two…"),
+    ("one, two three", 9, "one, two…"),
+    ("one two, three", 10, "one two…"),
+    ("one " + "x" * 20, 12, "one xxxxxxx…"),  # no space in the second half
+    ("x" * 20, 8, "xxxxxxx…"),
+])  # fmt: skip
+def test_a_text_is_cut_at_a_word(text, limit, shown):
+    assert shorten_at_word(text, limit) == shown
+    assert len(shown) <= limit
