@@ -170,22 +170,14 @@ def _count_lines(
     line.
     """
     seed = crc32(path.rpartition("/")[2].encode())
-    plus = minus = 0
-    for line in lines:
-        sign = line[:1]
-        text = line.strip(_BLANK)
-        if not text:
-            continue
-        if sign == b"+":
-            plus += 1
-            checksums = added
-        elif sign == b"-":
-            minus += 1
-            checksums = removed
-        else:
-            continue
-        if len(text) >= _MIN_LINE and len(checksums) < _MAX_LINES:
-            checksums.append(crc32(text, seed))
+    counts: list[int] = []
+    for sign, checksums in ((b"+", added), (b"-", removed)):
+        texts = [line.strip(_BLANK) for line in lines if line.startswith(sign)]
+        counts.append(len(texts) - texts.count(b""))
+        stored = [text for text in texts if len(text) >= _MIN_LINE]
+        room = _MAX_LINES - len(checksums)
+        checksums.extend([crc32(text, seed) for text in stored[:room]])
+    plus, minus = counts
     return plus, minus
 
 

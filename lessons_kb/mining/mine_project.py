@@ -395,10 +395,11 @@ def _read_commits(
     rows = mined.read_commits()
     missing = [commit for commit in ids if commit not in rows]
     new_rows: dict[str, dict[str, Any]] = {}
+    clean_paths: set[str] = set()
     done = 0
     try:
         for facts in read_commits(directory, missing) if missing else ():
-            new_rows[facts.id] = redact_facts(facts)
+            new_rows[facts.id] = redact_facts(facts, clean_paths)
             done += 1
             if not done % _BATCH:
                 mined.write_commits(new_rows)

@@ -94,13 +94,28 @@ def test_secrets_are_removed_from_the_texts_of_a_commit_only(repo):
     lines = "".join(f"LINE_{number} = {number}\n" for number in range(40))
     name = commit(repo, f"fix: drop {key}\n\nThe key {key} leaked.", day(1), **{"a.py": lines})
     (facts,) = read_commits(str(repo), [name])
-    row = redact_facts(facts)
+    row = redact_facts(facts, set())
     assert key not in json.dumps(row)
     assert row["subject"].startswith("fix: drop [redacted")
     assert (row["id"], row["added_lines"], row["added"]) == (name, facts.added_lines, 40)
     assert restore(CommitFacts, json.loads(json.dumps(row))) == replace(
         facts, subject=row["subject"], body=row["body"]
     )
+
+
+def test_a_secret_in_a_path_is_removed_from_every_commit_that_changes_the_file():
+    path = "AKIA" + "IOSFODNN7EXAMPLF" + "/a.py"
+    facts = CommitFacts(id="a" * 40, at=NOW, subject="fix: x", paths=("a.py", path))
+    clean_paths: set[str] = set()
+    for changed in (facts, facts, replace(facts, paths=("a.py",), tests=(path,))):
+        row = redact_facts(changed, clean_paths)
+        assert path not in json.dumps(row)
+        assert row["paths"][0] == "a.py"
+    plain = replace(facts, paths=("a.py",), tests=("test_a.py",))
+    for _ in range(2):
+        row = redact_facts(plain, clean_paths)
+        assert (row["paths"], row["tests"]) == (plain.paths, plain.tests)
+    assert clean_paths == {"a.py", "test_a.py"}
 
 
 def test_names_of_files_are_read_with_the_whole_message(repo):
