@@ -56,11 +56,13 @@ class BrainState(NamedTuple):
 
 
 class AgentState(NamedTuple):
-    """An agent that is connected."""
+    """An agent that is connected, or that called for a brain that applies here."""
 
     name: str
     last_call: float | None
     """The time of its last call for a brain that applies here, in seconds since the epoch."""
+    installed: bool
+    """Whether `lessons setup` or `install` connects it. A plugin may connect it as well."""
 
 
 class GivenLesson(NamedTuple):
@@ -204,8 +206,9 @@ def _list_agents(members: Sequence[Brain]) -> list[AgentState]:
         with contextlib.suppress(LessonsError):  # `lessons doctor` reports it
             for agent, at in brain.journal.events.last_calls().items():
                 calls[agent] = max(at, calls.get(agent, 0.0))
-    names = sorted({*calls, *list_connected()})
-    return [AgentState(name, calls.get(name)) for name in names]
+    installed = list_connected()
+    names = sorted({*calls, *installed})
+    return [AgentState(name, calls.get(name), name in installed) for name in names]
 
 
 def _find_last_lesson(
@@ -320,7 +323,12 @@ def _print_commands() -> None:
 def _describe_agent(agent: AgentState) -> str:
     if agent.last_call is None:
         return f"{agent.name} (no call here yet)"
-    return f"{agent.name} (last call {ago(max(time.time() - agent.last_call, 0))})"
+    last_call = f"last call {ago(max(time.time() - agent.last_call, 0))}"
+    return (
+        f"{agent.name} ({last_call})"
+        if agent.installed
+        else f"{agent.name} (no hooks of `lessons setup`; {last_call})"
+    )
 
 
 def _short(path: str) -> str:

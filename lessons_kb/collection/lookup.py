@@ -85,9 +85,10 @@ class CardLookup:
         If ``fresh`` is true, the indexes are refreshed first. Otherwise the last commit is read.
 
         ``name`` is an id, an id with the alias of its brain (``alias:id``), a handle (``L12``), the
-        path of a link to the card, its path from the working directory, a slug, or an unambiguous
-        prefix of an id or a slug. The nearest brain with such a card wins. Raises CardNotFound,
-        which names the most similar card, and AmbiguousCard, which names the candidates.
+        path of a link to the card, its path from the working directory, a slug, an unambiguous
+        prefix of an id or a slug, or words of a slug that no other card has. The nearest brain with
+        such a card wins. Raises CardNotFound, which names the most similar card, and AmbiguousCard,
+        which names the candidates.
         """
         if fresh:
             self._brains.refresh()
@@ -224,8 +225,9 @@ def remove_alias(name: str, brain: Brain) -> str:
 def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]:
     """Return the ids that ``name`` fits best: as an id or as a slug.
 
-    Unless the fit has to be ``exact``, a prefix of an id or of a slug fits as well. A prefix has at
-    least SHORTEST_PREFIX characters, since a slip of the finger must not name a card.
+    Unless the fit has to be ``exact``, a prefix of an id or of a slug fits as well, and after these
+    whole words of a slug. They have at least SHORTEST_PREFIX characters, since a slip of the finger
+    must not name a card.
     """
     if not name:
         return []
@@ -237,6 +239,7 @@ def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[
         tests += [
             lambda card_id: card_id.startswith(name),
             lambda card_id: _slug(card_id).startswith(name),
+            lambda card_id: f"-{name}-" in f"-{_slug(card_id)}-",
         ]
     containing = [card_id for card_id in ids if name in card_id]  # only these can pass a test
     for test in tests:

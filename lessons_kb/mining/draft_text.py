@@ -278,7 +278,8 @@ def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
     stated = read_statements(candidate).causes
     for commit in candidate.commits[:NAMED_COMMITS]:
         body = _TRAILER.sub("", commit.body).strip()
-        first_lines = [*stated, *commit.causes, body.partition("\n")[0]]
+        prose = [line for line in body.split("\n") if line.strip() and not line.startswith("#")]
+        first_lines = [*stated, *commit.causes, *prose[:1], ""]
         quote, stated = first_lines[0], ()
         at = format_moment(commit.at)
         sources.append(make_commit_source(commit.id, commit.subject, at, quote))
@@ -537,5 +538,12 @@ _CONVENTION = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"(?:[\s,;:(\[]+(?:(?:closes|fix(?:es)?|refs|see) )?(?:#|gh-)\d+[)\].]*)+$", re.IGNORECASE
 )
-_TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
+_ISSUE = r"(?:[\w./-]*#\d+|https?://\S+|[0-9a-f]{7,40}(?: \(.*\))?|[A-Z][A-Z0-9]+-\d+)"
+_TRAILER = re.compile(
+    r"(?m)^(?:[A-Z][\w-]*-[Bb]y: .*|(?:Change-Id|PR-URL): .*"
+    rf"|(?:Refs?|Closes|Fixes):? +{_ISSUE}(?:(?:,| and)? +{_ISSUE})*\.?)[ \t]*$"
+)
+"""A line of a commit message that names only people or issues. A sentence that begins with "Fixes"
+is no such line, because it tells what was wrong.
+"""
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")

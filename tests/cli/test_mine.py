@@ -713,6 +713,24 @@ def test_a_draft_tells_the_whole_sentence_and_its_tests_last(lessons, project, w
     assert "test_pay.py" not in draft.partition("Its tests:")[0]
 
 
+def test_a_draft_keeps_the_sentence_that_begins_with_fixes(lessons, project, write_history):
+    write_history(project)
+    message = (
+        "fix: the flush of the editor\n\n## Description\n\n"
+        'Fixes a race in the editor when opening "Send\n'
+        'Document" right after a field was moved, because the flush waits.\n\n'
+        "Fixes #123, #124\nCo-authored-by: Ann <ann@x.org>\nRefs: PAY-7\n"
+    )
+    commit(project, message, 21, **{"pay.py": "def charge(card):\n    return 2\n"})
+    lessons("mine", "--draft", "20")
+    drafts = [lessons("review", "--show", one["id"]).out for one in drafts_of(lessons)]
+    (draft,) = [text for text in drafts if "flush of the editor" in text]
+    assert '> Fixes a race in the editor when opening "Send\n> Document" right after' in draft
+    assert "quote: Fixes a race" in draft or "quote: 'Fixes a race" in draft
+    for gone in ("#123", "Co-authored-by", "PAY-7"):
+        assert gone not in draft
+
+
 def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, project):
     tasks = ("import the orders of the warehouse", "paint the login page blue", "release it")
     for day, task in enumerate(tasks, 1):

@@ -6,13 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 import typer
 from rich.cells import cell_len
 
+from lessons_kb import Brain
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS, HIDDEN, SUMMARIES
 from lessons_kb.cli.main import app
+from lessons_kb.model import Event
 from lessons_kb.store.error_log import log_trouble
 from tests.kit import commit, copy_example, git, write
 
@@ -122,7 +125,7 @@ def test_lessons_alone_counts_agents_and_drafts(lessons, brain, home):
     lessons("setup", "--yes")
     lessons("add", "Floats hold money", "--draft")
     data = json.loads(lessons("--json").out)
-    assert data["agents"] == [{"name": "gemini-cli", "last_call": None}]
+    assert data["agents"] == [{"name": "gemini-cli", "last_call": None, "installed": True}]
     assert data["drafts"] == 1
     assert data["next"]["command"] == "lessons review"
     assert "gemini-cli (no call here yet)" in lessons().out
@@ -192,3 +195,14 @@ def test_a_working_directory_that_is_gone_is_said_in_one_line(lessons, tmp_path,
         "lessons: the working directory cannot be used: No such file or directory; "
         "change to a folder that exists\n"
     )
+
+
+def test_an_agent_that_was_disconnected_is_not_shown_as_connected(at, brain, home):
+    (home / ".gemini").mkdir()
+    assert at(brain, "setup", "--yes").code == 0
+    with Brain.open(brain) as brains:
+        call = Event(at=time.time(), kind="prompt", agent="gemini-cli", session="s", text="x")
+        brains.members[0].journal.events.append(call)
+    assert "gemini-cli (last call now)" in at(brain).out
+    assert at(brain, "setup", "--undo", "--yes").code == 0
+    assert "gemini-cli (no hooks of `lessons setup`; last call now)" in at(brain).out

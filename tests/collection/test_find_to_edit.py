@@ -7,7 +7,7 @@ import pytest
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.card_edits import CardEdits
-from lessons_kb.collection.lookup import CardLookup
+from lessons_kb.collection.lookup import CardLookup, find_fitting
 from lessons_kb.errors import LessonsError
 
 CARD = "---\ntitle: {title}\noccurrences: {count}\n---\n# {title}\n\n## Prevention Checklist\n\n- Use {word}\n"
@@ -157,3 +157,23 @@ def test_a_second_bump_of_a_process_is_seen_by_its_next_search(brain):
         edits.bump("floats")
         assert edits.get("floats").occurrences == 3
         assert os.path.isdir(brains.members[0].cache)
+
+
+@pytest.mark.parametrize(
+    ("name", "fitting"),
+    [
+        ("migration", ["lessons/edited-a-released-migration.md"]),
+        ("released-migration", ["lessons/edited-a-released-migration.md"]),
+        (
+            "released",
+            ["lessons/edited-a-released-migration.md", "lessons/forgot-a-released-note.md"],
+        ),
+        ("edited", ["lessons/edited-a-released-migration.md"]),
+        ("migr", []),
+        ("a", []),
+    ],
+)
+def test_words_of_a_slug_name_a_card(name, fitting):
+    ids = ["lessons/edited-a-released-migration.md", "lessons/forgot-a-released-note.md"]
+    assert find_fitting(name, ids) == fitting
+    assert find_fitting(name, ids, exact=True) == []

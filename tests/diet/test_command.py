@@ -15,6 +15,7 @@ def test_it_prints_the_moves_with_their_proof_and_counts_what_stays(project, die
     assert "2 rules stay (-v lists them)" in done.out
     assert "Answer in English" not in done.out
     assert "next: `lessons diet --apply`" in done.err
+    assert "next: `lessons diet AGENTS.md --apply`" in diet("AGENTS.md").err
     verbose = diet("-v").out
     assert "Answer in English" in verbose
     assert "in capitals: it always applies" in verbose

@@ -180,7 +180,7 @@ def diet(
         _sessions, uses = _count_uses(diet)
         _print_data(diet, plan, readers, uses)
         return
-    _print_plan(diet, plan, readers, verbose=verbose)
+    _print_plan(diet, plan, readers, paths or (), verbose=verbose)
 
 
 def _count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
@@ -285,7 +285,10 @@ def _improve(diet: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> 
     return [replace(move, text=text) for move, text in zip(moves, fuller, strict=True)]
 
 
-def _print_plan(diet: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: bool) -> None:
+def _print_plan(
+    diet: Diet, plan: Plan, readers: Sequence[Reader], paths: Sequence[str], *, verbose: bool
+) -> None:
+    """Print a plan. ``paths`` are the arguments of the command, which the next command repeats."""
     sessions, uses = _count_uses(diet)
     _print_moves(plan, uses if sessions else {}, verbose=verbose)
     _print_stays(plan, verbose=verbose)
@@ -298,7 +301,8 @@ def _print_plan(diet: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: b
     if _has_little_gain(diet, plan):
         _print_largest_parts(diet)
     if plan.moves:
-        say("next: `lessons diet --apply` shows the diff and asks")
+        command = " ".join(["lessons diet", *map(shell_word, paths), "--apply"])
+        say(f"next: `{command}` shows the diff and asks")
     elif any(WITHOUT_AN_OPTION in stay.reason for stay in plan.stays):
         say("next: `lessons setup` connects your agents, and then rules can move")
 
