@@ -76,7 +76,11 @@ class NewDrafts(DraftLookup):
         drafts: list[Draft] = []
         self.counted = []
         failed: list[LessonsError] = []
-        for trigger in find_new_triggers(self._brain, session, now=now):
+
+        def has_card(complaint: Trigger) -> bool:
+            return self._find_broken_card(complaint) is not None
+
+        for trigger in find_new_triggers(self._brain, session, now=now, has_card=has_card):
             try:
                 draft = self._draft_trigger(trigger, now)
             except LessonsError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.collection.draft_cards import find_draft_cards
@@ -14,12 +15,22 @@ WINDOW_SECONDS = 7 * 86_400
 MAX_EVENTS = 5_000
 
 
-def find_new_triggers(brain: Brain, session: str | None, *, now: float) -> list[Trigger]:
-    """Return the triggers in the events of the last seven days, of one session if it is named."""
+def find_new_triggers(
+    brain: Brain,
+    session: str | None,
+    *,
+    now: float,
+    has_card: Callable[[Trigger], bool] = lambda _complaint: False,
+) -> list[Trigger]:
+    """Return the triggers in the events of the last seven days, of one session if it is named.
+
+    ``has_card`` is that of `find_triggers`.
+    """
     events = brain.journal.events.find(
         session=session, since=now - WINDOW_SECONDS, limit=MAX_EVENTS
     )
-    return list(find_triggers(events, phrases=brain.settings.triggers.patterns))
+    patterns = brain.settings.triggers.patterns
+    return find_triggers(events, phrases=patterns, has_card=has_card)
 
 
 def has_drafts(brain: Brain) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import log
 
@@ -155,12 +155,18 @@ class Trigger:
     """The changes of these files as the journal contains them, as diffs and edits."""
 
 
-def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> list[Trigger]:
+def find_triggers(
+    events: Iterable[Event],
+    *,
+    phrases: Sequence[str] = (),
+    has_card: Callable[[Trigger], bool] = lambda _complaint: False,
+) -> list[Trigger]:
     """Return the triggers in a session's events, in order. There is one per turn, or one per fixed
     test.
 
     ``phrases`` are additional patterns for feedback. Events of several sessions are separated by
-    session and scope.
+    session and scope. A complaint that seems to be about an earlier fix of the session is joined
+    with it, unless ``has_card`` returns that there is a card about the mistake that it names.
     """
     sessions: dict[tuple[str, str], _Watched] = {}
     for event in sorted(events, key=lambda event: event.at):
@@ -173,7 +179,7 @@ def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> li
                 continue
             # "It broke again" is about an earlier fix, so both are one incident.
             place = _find_broken_fix(turn[0], turns[:number])
-            if place is not None:
+            if place is not None and not (names_mistake(turn[0].cause.text) and has_card(turn[0])):
                 feedback, (fix_turn, fix_number) = turn.pop(), place
                 fix = turns[fix_turn][fix_number]
                 quote = fix.quote or feedback.quote

@@ -184,6 +184,7 @@ def test_an_event_without_a_daemon_loads_what_it_uses(kind, brain, tmp_path, req
     monkeypatch.setenv("LESSONS_BRAIN", str(brain))
     session = {"session_id": "s-1", "transcript_path": "", "cwd": str(folder)}
     start = {**session, "hook_event_name": "SessionStart", "source": "startup"}
+    load(["index"], folder)  # otherwise each event starts the process that judges the cards
     load_with(EVENT, [json.dumps(start)], folder)
     output, loaded = load_with(EVENT, [json.dumps({**session, **EVENTS[kind]})], folder)
     assert ("ACTIVE LESSONS" in output) == (kind == "prompt")

@@ -194,6 +194,19 @@ def test_a_prompt_that_says_it_broke_again_counts_the_card_of_that_mistake(brain
     assert brain.cards.get(card.id).occurrences == card.occurrences + 2
 
 
+def test_a_complaint_counts_its_card_although_the_session_fixed_a_test(brain, tell, break_and_fix):
+    card = brain.drafts.accept(brain.drafts.propose(TITLE, **GOOD).id)
+    (draft,) = break_and_fix(session="s")
+    complaint = "the total of the cart is wrong, it broke again"
+    tell("prompt", complaint, session="s")
+    drafts = Drafts(brain)
+    assert drafts.collect("s") == []
+    assert [counted.id for counted in drafts.counted] == [card.id]
+    assert complaint not in brain.drafts.get(draft.id).text
+    assert drafts.collect("s") == drafts.counted == []
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 1
+
+
 def test_a_counted_complaint_takes_over_only_a_request_that_matches_the_card(brain, tell):
     card = brain.drafts.accept(brain.drafts.propose(TITLE, **GOOD).id)
     complaint = "the total of the cart is wrong, it broke again"
