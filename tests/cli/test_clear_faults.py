@@ -100,8 +100,9 @@ def test_the_last_year_that_python_can_count_is_allowed(lessons, monkeypatch, ye
     assert lessons("--version").code == code
 
 
-def test_a_word_inside_a_cards_name_suggests_the_card(lessons, project, monkeypatch):
+def test_a_word_inside_a_cards_name_names_it_and_a_part_suggests_it(lessons, project, monkeypatch):
     monkeypatch.chdir(project)
-    done = lessons("show", "allowlist")
+    assert "Telegram remote execution must require" in lessons("show", "allowlist").out
+    done = lessons("show", "allowlis")
     assert done.code == 2
     assert "did you mean lessons/telegram-allowlist.md?" in done.err
