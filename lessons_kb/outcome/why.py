@@ -233,7 +233,8 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
     if outcomes is None:
         verdicts = [cards.make_verdict(brain, row) for brain, row in current]
     compactions = events.find(session=session, kinds=("compaction",), since=since)
-    compacted_at = {int(event.at) for event in compactions}
+    # The cards are recorded a moment after the compaction, perhaps in the next second.
+    compacted_at = {int(event.at) + delay for event in compactions for delay in (0, 1)}
     # Keys ``brain:card:file`` of the files that the session was about to change.
     shown = [remark.key for remark in read_memory(members[0].journal, session).shown]
     with_prompt = {verdict.id for verdict in verdicts if verdict.given}

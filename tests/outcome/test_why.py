@@ -111,7 +111,8 @@ def test_a_prompt_that_was_answered_without_the_model_says_so(
     assert not told(brain).words_only
 
 
-def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch, told):
+@pytest.mark.parametrize("second", [0.0, 0.995], ids=["a second begins", "a second ends"])
+def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch, told, second):
     claude = session(brain)
     claude.prompt(PROMPT)
     claude.edit("migrations/7.sql")
@@ -119,7 +120,8 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch,
     assert (before.id, before.how) == ("lessons/migration.md", "file")
     assert before.reason == "guards migrations/7.sql"
     now = time.time
-    monkeypatch.setattr(time, "time", lambda: now() + 60)
+    begun = now()
+    monkeypatch.setattr(time, "time", lambda: int(begun) + 60 + second + now() - begun)
     claude.say("SessionStart", source="compact")
     later = told(brain).later
     assert [one.how for one in later] == ["file", "compaction", "compaction"], later
