@@ -324,11 +324,9 @@ def _describe_agent(agent: AgentState) -> str:
     if agent.last_call is None:
         return f"{agent.name} (no call here yet)"
     last_call = f"last call {ago(max(time.time() - agent.last_call, 0))}"
-    return (
-        f"{agent.name} ({last_call})"
-        if agent.installed
-        else f"{agent.name} (no hooks of `lessons setup`; {last_call})"
-    )
+    if agent.installed:
+        return f"{agent.name} ({last_call})"
+    return f"{agent.name} (no hooks of `lessons setup`; {last_call})"
 
 
 def _short(path: str) -> str:

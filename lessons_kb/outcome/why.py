@@ -246,8 +246,8 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
             with_prompt.remove(verdict.id)
             tokens += row.tokens
         elif not session and outcomes is not None:
-            continue  # a card of another prompt in the same second; outside a session no file is
-            # edited
+            # Outside a session no file is edited, so another prompt of this second got the card.
+            continue
         elif row.at in compacted_at:
             reason = "active before the context was compacted"
             later.append(replace(verdict, how="compaction", reason=reason))

@@ -355,7 +355,7 @@ def _weigh_title(title: str) -> Mapping[str, float]:
 
 
 def _weigh_title_in_project(title: str, project: Mapping[str, float]) -> Mapping[str, float]:
-    """The same for a title in whose project some words are common."""
+    """Return the result of `_weigh_title`, in which the everyday words of a project weigh less."""
     nats = {term: -log(max(share_of(term), project.get(term, 0.0))) for term in analyze(title)}
     whole = max(sum(nats.values()), SHAPE.least_title)
     return {term: value / whole for term, value in nats.items()}

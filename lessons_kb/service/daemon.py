@@ -69,7 +69,7 @@ from lessons_kb.service.http_door import is_http, read_request, write_answer
 from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.session.dispatch import HANDLERS
 from lessons_kb.store.error_log import log_trouble
-from lessons_kb.text.redact import prepare_for_many_texts
+from lessons_kb.text.redact import compile_hints, redact
 from lessons_kb.values import compile_early
 
 with contextlib.suppress(ImportError):  # not on Windows
@@ -344,7 +344,8 @@ class _Daemon:
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
                 import_module(f"lessons_kb.session.{name}")
-            prepare_for_many_texts()
+            redact(_SAMPLE)  # compiles its patterns
+            compile_hints()
             found = look_in_agent(directory, environment)
             self._prepare(self._workspace.find(directory, found=found))
 

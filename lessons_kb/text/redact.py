@@ -53,8 +53,6 @@ _MEMORY = 8 << 20
 _SHORT_TEXT, _FEW_TEXTS = 4_000, 50
 """The numbers of characters and of texts up to which a search for each hint costs less than RE2."""
 _SHORT_TEXTS = count()
-_EVERY_QUOTE = 'the lesson\'s "token" key'
-"""A text whose redaction compiles the patterns that most texts need."""
 _MARK_ROOM = 60
 _PASSES = 5
 """The maximum number of passes. The redaction of one secret may reveal another secret before it. A
@@ -97,9 +95,8 @@ def redact(text: str) -> str:
     return text
 
 
-def prepare_for_many_texts() -> None:
-    """Compile what ``redact`` needs at once. This pays in a process that redacts many texts."""
-    redact(_EVERY_QUOTE)
+def compile_hints() -> None:
+    """Compile the hints of secrets at once. This pays in a process that redacts many texts."""
     _search_hints()
 
 

@@ -56,6 +56,18 @@ def test_without_an_id_equal_events_are_one_only_where_that_is_asked_for(journal
     assert appended == [False, False, True, True, True]
 
 
+def test_the_latest_targets_are_those_of_the_last_events(journal):
+    for number in range(6):
+        kind = "read" if number % 2 else "edit"
+        targets = (f"{number}.py", f"{number}.md")
+        journal.events.append(Event(kind=kind, at=100.0 + number, targets=targets))
+    find = journal.events.latest_targets
+    assert find(["edit"], limit=2, among=6) == ["4.py", "4.md", "2.py", "2.md"]
+    assert find(["edit", "read"], limit=1, among=6) == ["5.py", "5.md"]
+    assert find(["edit"], limit=9, among=2) == ["4.py", "4.md"]
+    assert find(["create"], limit=9, among=6) == []
+
+
 def test_events_are_found_by_session_kind_tool_and_time(journal):
     for number in range(6):
         kind, tool = (("prompt", ""), ("edit", "Edit"), ("read", "Read"))[number % 3]
