@@ -62,16 +62,13 @@ class ProjectFiles:
         head: frozenset[str],
         history: FileHistory,
         *,
-        store_copies: Callable[[Sequence[tuple[str, str]]], None],
         store_renames: Callable[[Iterable[str]], None],
         store_merge_removals: Callable[[Iterable[str]], None],
     ) -> None:
-        """``store_renames`` adds the renames of commits to the history. ``store_copies`` adds the
-        files of a commit that are equal to a file which the commit removed, given as a commit and a
-        path. ``store_merge_removals`` adds the merges that removed files.
+        """``store_renames`` adds the renames of commits to the history. ``store_merge_removals``
+        adds the merges of the main line that removed files.
         """
         self._top = top
-        self._store_copies = store_copies
         self._store_renames = store_renames
         self._store_merge_removals = store_merge_removals
         self._head = head
@@ -121,7 +118,7 @@ class ProjectFiles:
         return self._globs[glob]
 
     def look_up(self, anchors: Iterable[Anchor]) -> None:
-        """Add the renames and copies of the files that anchors name, in few runs of git.
+        """Add the renames of the files that anchors name, in few runs of git.
 
         This is only faster than to let ``find_file`` and ``find_glob`` do it for each commit.
         """
@@ -148,15 +145,10 @@ class ProjectFiles:
         if unread:
             self._store_renames(unread)
         following = set()
-        deleted = []
         for (path, _number), removal in removals.items():
             target = self._history.read_target(removal.commit, path)
             if target and target not in self._head:
                 following.add((target, removal.number))
-            elif not target and self._history.read_copies(removal.commit, path) is None:
-                deleted.append((removal.commit, path))
-        if deleted:
-            self._store_copies(deleted)
         return following
 
     def _find_removals(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Removal]:
@@ -257,9 +249,7 @@ class ProjectFiles:
 
     def _find_copy(self, removal: Removal, path: str) -> str:
         """Return a file with the content of a removed file, or "" if there is none."""
-        if self._history.read_copies(removal.commit, path) is None:
-            self._store_copies([(removal.commit, path)])
-        copies = self._history.read_copies(removal.commit, path) or []
+        copies = self._history.find_copies(path, removal.number)
         name = path.rpartition("/")[2]
         same_name = [copy for copy in copies if copy.rpartition("/")[2] == name]
         if not same_name and len(copies) > 1:
@@ -356,7 +346,5 @@ def _ending(names: Mapping[str, Sequence[str]], name: str) -> list[str]:
 
 
 def _matching(compiled: Globs, paths: Iterable[str]) -> Iterator[str]:
-    hints = get_hints(compiled)
-    for path in paths:
-        if any(hint in path for hint in hints) and match_globs(compiled, path):
-            yield path
+    may_match = re.compile("|".join(map(re.escape, get_hints(compiled)))).search
+    return (path for path in paths if may_match(path) and match_globs(compiled, path))

@@ -27,14 +27,14 @@ from lessons_kb.model import CURRENT, GLOB, SYMBOL, Anchor, Document, Standing
 from lessons_kb.on_demand import DECIDE_CONDITIONS, load
 from lessons_kb.process.git import Repository, find_ignored, list_files
 from lessons_kb.process.git_history import (
-    find_copies,
-    find_merge_removals,
     has_whole_history,
     is_ancestor,
     list_head,
+    read_merge_removals,
     read_name_changes,
     read_objects,
     read_renames,
+    stream_name_changes,
 )
 from lessons_kb.store.catalogue import PROJECT_MARK
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory, FileVersion
@@ -343,18 +343,15 @@ def _open_files(top: str, head: frozenset[str], history: FileHistory) -> Project
         history.add_renames(renames.targets)
         history.add_gaps(renames.unreadable)
 
-    def store_copies(removals: Sequence[tuple[str, str]]) -> None:
-        history.add_copies(find_copies(top, removals))
-
     def store_merge_removals(paths: Iterable[str]) -> None:
-        history.add_removals(find_merge_removals(top, paths))
+        merges = read_merge_removals(top, history.list_merges())
+        history.add_removals(merges, paths)
 
     return ProjectFiles(
         top,
         head,
         history,
         store_renames=store_renames,
-        store_copies=store_copies,
         store_merge_removals=store_merge_removals,
     )
 
@@ -457,6 +454,17 @@ def _count_changes(
     return [(name, count) for name, count in counts.items() if count]
 
 
+def _add_commits(top: str, history: FileHistory, after: str, head: str) -> None:
+    """Store the commits of HEAD that ``after`` does not contain. Raises GitError."""
+    try:
+        commits = stream_name_changes(top, after=after)
+        history.add(commits, head=head, afresh=not after)
+    except GitError:  # perhaps it cannot read one of the commits
+        log = read_name_changes(top, after=after)
+        history.add(log.commits, head=head, afresh=not after)
+        history.add_gaps(log.unreadable)
+
+
 @contextlib.contextmanager
 def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
     """Open the history of names, with the commits up to HEAD.
@@ -481,9 +489,8 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
         try:
             if history.head != head:
                 goes_on = is_ancestor(top, history.head) and not _has_closed_gap(top, history)
-                log = read_name_changes(top, after=history.head if goes_on else "")
-                history.add(log.commits, head=head, afresh=not goes_on)
-                history.add_gaps(log.unreadable)
+                after = history.head if goes_on else ""
+                _add_commits(top, history, after, head)
             yield history
         except GitError as error:
             history.write_fault(head, str(error))

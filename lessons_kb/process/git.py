@@ -14,11 +14,12 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import IO, Any, cast
 
 from lessons_kb.data import read_mapping, read_words
 from lessons_kb.errors import GitError, InputError
@@ -27,10 +28,17 @@ from lessons_kb.process.programs import find_program
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.values import frozen
 
+if sys.platform == "linux":
+    import fcntl
+
 MAX_BYTES = 4_000_000
 """The size at which a diff is cut."""
 _MAX_LIST_BYTES, _MAX_BATCH_BYTES = 200_000_000, 40_000_000
 """The size limits of the ids of a history, and of the patches of a batch."""
+_PART = 1 << 16
+"""The number of bytes that ``stream_git`` yields at once."""
+_PIPE_BYTES = 1 << 20
+"""The largest pipe that Linux gives to a user by default."""
 _MAX_UNTRACKED = 500
 _MAX_UNTRACKED_BYTES = 200_000
 """The size limit of an untracked file. A larger one is listed without its text."""
@@ -92,8 +100,59 @@ def run_git(
     The output is cut at ``limit`` bytes, or at MAX_BYTES if it is 0. Raises GitError if git takes
     longer than ``seconds``, or than is usual for the command if that is 0.
     """
-    git = find_git()
     limit = limit or MAX_BYTES
+    with _start_git(cwd, *arguments, stdin=stdin, seconds=seconds, **environment) as running:
+        output = running.stdout.read(limit + 1)
+        if len(output) > limit:
+            running.end()
+    return Done(
+        code=running.code,
+        output=output[:limit],
+        truncated=len(output) > limit,
+        error=running.error,
+    )
+
+
+def stream_git(cwd: str, *arguments: str) -> Iterator[bytes]:
+    """Yield parts of git's output while git runs. Otherwise, this is like ``ask_git``."""
+    with _start_git(cwd, *arguments) as running:
+        with contextlib.suppress(OSError):  # git waits less often for a slow reader
+            _widen_pipe(running.stdout.fileno())
+        while part := running.stdout.read(_PART):
+            yield part
+    if running.code:
+        raise GitError(explain(running.error, cwd))
+
+
+def _widen_pipe(pipe: int) -> None:
+    if sys.platform == "linux":
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+class _RunningGit:
+    """A process of git. Its exit code and its error message are known after its end."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.code = 0
+        self.error = ""
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """The pipe with git's output."""
+        return cast("IO[bytes]", self._process.stdout)
+
+    def end(self) -> None:
+        """End git and its children."""
+        end_tree(self._process.pid)
+
+
+@contextlib.contextmanager
+def _start_git(
+    cwd: str, *arguments: str, stdin: bytes = b"", seconds: float = 0.0, **environment: str
+) -> Iterator[_RunningGit]:
+    """Start git as ``run_git`` describes, and wait for its end after the block."""
+    git = find_git()
     for folder in _upwards(cwd):
         for name in sorted(_OPTIONS["read"]):
             path = os.path.join(folder, name)
@@ -127,10 +186,9 @@ def run_git(
             timer.daemon = True
             timer.start()
             try:
-                output = process.stdout.read(limit + 1) if process.stdout else b""
-                if len(output) > limit:
-                    end_tree(process.pid)
-                code = process.wait()
+                running = _RunningGit(process)
+                yield running
+                running.code = process.wait()
             finally:
                 timer.cancel()
                 if process.poll() is None:
@@ -141,8 +199,7 @@ def run_git(
                 "run `git status` to see what it waits for"
             )
         errors.seek(0)
-        error = errors.read(10_000).decode("utf-8", "replace")
-    return Done(code=code, output=output[:limit], truncated=len(output) > limit, error=error)
+        running.error = errors.read(10_000).decode("utf-8", "replace")
 
 
 def decode(data: bytes) -> str:

@@ -8,16 +8,16 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
-from lessons_kb.process.git import Repository, decode, explain, run_git
+from lessons_kb.process.git import Repository, decode, explain, run_git, stream_git
 from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, parse_name_changes
 
 _MAX_BYTES = 400_000_000
 """The size limit of a history of names: 100,000 commits of a large project."""
 _FORM = (
     *("-z", "--no-show-signature", "--no-notes", "--no-ext-diff", "--no-textconv"),
-    *("--ignore-submodules=all", f"--format=tformat:{HEAD_MARK}%H %cs"),
+    *("--ignore-submodules=all", f"--format=tformat:{HEAD_MARK}%H %cs %P"),
 )
-_NAMES = ("log", "--name-status", *_FORM)
+_NAMES = ("log", "--raw", "--no-abbrev", *_FORM)
 _RENAMES = ("--find-renames", "-l1000", "--diff-merges=first-parent")
 """Options that decide which changes are renames, regardless of the user's configuration."""
 _EXACT_RENAMES = ("--find-renames=100%", "--diff-merges=first-parent")
@@ -34,11 +34,6 @@ _CHUNK = 1 << 20
 """The number of bytes that are split into words at once."""
 _MARKDOWN = (b".md", b".markdown", b".mdx")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
-_EMPTY_BLOBS = (
-    b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-    b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-)
-"""The hashes of an empty file, in SHA-1 and in SHA-256."""
 _BINARY_BYTES = 8000
 """The number of bytes in which git looks for a zero, which only a binary file has."""
 _MISSING = ("unable to read", "could not fetch")
@@ -99,25 +94,31 @@ def is_ancestor(top: str, commit: str) -> bool:
     return bool(commit) and Repository(top).leads(commit)
 
 
-def read_name_changes(top: str, *, after: str = "") -> Log:
-    """Return the commits of HEAD that ``after`` does not contain, oldest first.
+def stream_name_changes(top: str, *, after: str = "") -> Iterator[NamedCommit]:
+    """Yield the commits of HEAD that ``after`` does not contain, oldest first, while git runs.
 
     A renamed file is listed as removed and added, because git compares contents to find renames,
     which takes longer than everything else. ``read_renames`` does this for single commits. Raises
-    GitError if git fails.
+    GitError at the end if git fails, for example because it cannot read a commit.
     """
-    span = f"{after}..HEAD" if after else "HEAD"
-    form = (*_NAMES, "--topo-order", "--no-renames")
-    done = run_git(top, *form, "--end-of-options", span, limit=_MAX_BYTES)
-    if done.truncated:
-        raise GitError(explain(done.error, top))
-    if not done.code:
-        return Log(commits=list(parse_name_changes(done.output))[::-1], unreadable={})
-    listed = run_git(top, "rev-list", "--topo-order", "--end-of-options", span, limit=_MAX_BYTES)
+    form = (*_NAMES, "--topo-order", "--reverse", "--no-renames", "--end-of-options")
+    yield from parse_name_changes(stream_git(top, *form, _name_span(after)))
+
+
+def read_name_changes(top: str, *, after: str = "") -> Log:
+    """Return what ``stream_name_changes`` yields, without the commits that git cannot read.
+
+    Raises GitError if git fails otherwise.
+    """
+    form = ("rev-list", "--topo-order", "--reverse", "--end-of-options", _name_span(after))
+    listed = run_git(top, *form, limit=_MAX_BYTES)
     if listed.code or listed.truncated:
         raise GitError(explain(listed.error, top))
-    log = _read_each(top, decode(listed.output).split(), "--no-renames")
-    return Log(commits=log.commits[::-1], unreadable=log.unreadable)
+    return _read_each(top, decode(listed.output).split(), "--no-renames")
+
+
+def _name_span(after: str) -> str:
+    return f"{after}..HEAD" if after else "HEAD"
 
 
 def _read_each(top: str, commits: Sequence[str], *options: str) -> Log:
@@ -134,7 +135,7 @@ def _read_each(top: str, commits: Sequence[str], *options: str) -> Log:
         done = run_git(top, *form, stdin="\n".join(rest).encode(), limit=_MAX_BYTES)
         if done.truncated:
             raise GitError(explain(done.error, top))
-        part = list(parse_name_changes(done.output))
+        part = list(parse_name_changes([done.output]))
         readable += part
         rest = rest[len(part) :]
         if not done.code or not rest:
@@ -159,25 +160,18 @@ def read_renames(top: str, commits: Iterable[str]) -> Renames:
     return Renames(targets=targets, unreadable=log.unreadable)
 
 
-def find_merge_removals(top: str, paths: Iterable[str]) -> dict[str, list[str]]:
-    """Return the merges of the main line that removed files which no other commit removed.
+def read_merge_removals(top: str, merges: Iterable[str]) -> list[NamedCommit]:
+    """Return merges with the files that their first parents have and they lack.
 
-    The result maps each merge to the files, among ``paths``, that its first parent has and it
-    lacks. If git cannot read a commit, the merges before it are left out. Raises GitError if git
-    prints too much.
+    If git cannot read a merge, it and those after it are left out. Raises GitError if git prints
+    too much.
     """
-    form = (*_NAMES, "--first-parent", "--merges", "--diff-merges=first-parent")
-    literal = [f":(top,literal){path}".replace("\n", "?") for path in paths]
-    stdin = "\n".join(["HEAD", "--", *literal]).encode("utf-8", "surrogateescape")
-    done = run_git(top, *form, "--no-renames", "--stdin", stdin=stdin, limit=_MAX_BYTES)
+    form = (*_NAMES, "--diff-merges=first-parent", "--no-renames", "--diff-filter=D")
+    stdin = "\n".join(merges).encode()
+    done = run_git(top, *form, "--no-walk=unsorted", "--stdin", stdin=stdin, limit=_MAX_BYTES)
     if done.truncated:
         raise GitError(explain(done.error, top))
-    removals: dict[str, list[str]] = {}
-    for commit in parse_name_changes(done.output):
-        removed = [change.path for change in commit.changes if change.status == "D"]
-        if removed:
-            removals[commit.id] = removed
-    return removals
+    return list(parse_name_changes([done.output]))
 
 
 def list_head(top: str) -> frozenset[str]:
@@ -186,49 +180,6 @@ def list_head(top: str) -> frozenset[str]:
     if done.code or done.truncated:
         raise GitError(explain(done.error, top))
     return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
-
-
-def find_copies(top: str, removals: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Return the files of a commit with the content of a file that the commit removed.
-
-    A removal is a commit and a path. git reports a rename for only one of several equal files. An
-    empty file has no copies. Raises GitError.
-    """
-    copies: dict[tuple[str, str], list[str]] = {removal: [] for removal in removals}
-    blobs: dict[str, dict[bytes, list[tuple[str, str]]]] = {}
-    for commit, path, blob in _list_removed_blobs(top, {commit for commit, _path in copies}):
-        if (commit, path) in copies and blob not in _EMPTY_BLOBS:
-            blobs.setdefault(commit, {}).setdefault(blob, []).append((commit, path))
-    for commit, removed in blobs.items():
-        done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
-        for entry in done.output.split(b"\0"):
-            facts, _, copied = entry.partition(b"\t")
-            for removal in removed.get(facts.rpartition(b" ")[2], ()):
-                copies[removal].append(copied.decode("utf-8", "surrogateescape"))
-    return copies
-
-
-def _list_removed_blobs(top: str, commits: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the files that commits removed: the commit, the path, and the hash of the content.
-
-    No content is read, so that this works in a partial clone.
-    """
-    form = ("log", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=D", *_FORM)
-    stdin = "\n".join(sorted(commits)).encode()
-    options = ("--diff-merges=first-parent", "--no-walk=unsorted", "--stdin")
-    done = run_git(top, *form, *options, stdin=stdin, limit=_MAX_BYTES)
-    if done.code or done.truncated:
-        raise GitError(explain(done.error, top))
-    commit = ""
-    tokens = iter(done.output.split(b"\0"))
-    for raw in tokens:
-        token = raw.lstrip(b"\n")
-        if token.startswith(HEAD_MARK.encode()):
-            commit = token[1:].split(b" ")[0].decode()
-        elif token.startswith(b":"):
-            _mode, _new_mode, blob, _new_blob, _status = token.split(b" ")
-            path = next(tokens, b"")
-            yield commit, path.decode("utf-8", "surrogateescape"), blob
 
 
 def find_words(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from lessons_kb.errors import StorageError
@@ -17,15 +17,18 @@ from lessons_kb.store.files import sqlite_error
 from lessons_kb.text.name_changes import NamedCommit
 
 HISTORY_NAME = "history.sqlite"
-_FORMAT = 3
+_FORMAT = 4
 _PATIENCE = 30.0
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE commits (number INTEGER PRIMARY KEY, id TEXT NOT NULL, day TEXT NOT NULL);
+CREATE TABLE commits (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, day TEXT NOT NULL,
+  parent TEXT NOT NULL, is_merge INTEGER NOT NULL
+);
 CREATE INDEX commits_by_day ON commits (day);
 CREATE TABLE paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE changes (
-  path INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL,
+  path INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, content TEXT NOT NULL,
   PRIMARY KEY (path, number)
 ) WITHOUT ROWID;
 CREATE TABLE renames (
@@ -36,15 +39,20 @@ CREATE TABLE gaps (commit_id TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROW
 CREATE TABLE words (
   commit_id TEXT NOT NULL, word TEXT NOT NULL, present INTEGER NOT NULL,
   PRIMARY KEY (commit_id, word)
-) WITHOUT ROWID;
-CREATE TABLE copies (
-  commit_id TEXT NOT NULL, path TEXT NOT NULL, copies TEXT NOT NULL,
-  PRIMARY KEY (commit_id, path)
 ) WITHOUT ROWID
 """
-_ALL_TABLES = ("commits", "paths", "changes", "renames", "gaps", "words", "copies")
+_CONTENT_INDEX = "CREATE INDEX IF NOT EXISTS changes_by_content ON changes (content)"
+_ALL_TABLES = ("commits", "paths", "changes", "renames", "gaps", "words")
 _ALL_READ = ""
 """The path of a row which says that the renames of a commit were read. No file has this path."""
+
+
+_HASH_DIGITS = 12
+"""The number of digits of the hash of a content that are stored."""
+_EMPTY, _EMPTY_SHA256 = "e69de29bb2d1", "473a0f4c3be8"
+"""The first digits of the hashes of an empty file, in SHA-1 and in SHA-256."""
+_BATCH = 2_000
+"""The number of changes that are written at once."""
 
 
 class Removal(NamedTuple):
@@ -72,6 +80,7 @@ class FileHistory:
             self._db = self._open(path)
         except sqlite3.Error as error:
             raise sqlite_error(error, path, "free space, or delete the file") from None
+        self._commit_of_day: dict[str, str] = {}
 
     @staticmethod
     def _open(path: str) -> sqlite3.Connection:
@@ -109,27 +118,44 @@ class FileHistory:
 
     def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:
         """Store commits, oldest first. ``afresh`` deletes all other commits."""
+        self._commit_of_day.clear()
         with one_transaction(self._db):
             if afresh:
                 for table in _ALL_TABLES:
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+                self._db.execute("DROP INDEX IF EXISTS changes_by_content")
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM commits").fetchone()
             known = dict(self._db.execute("SELECT path, id FROM paths"))
-            before = len(known)
-            rows: list[tuple[int, int, str]] = []
-            places: list[tuple[int, str, str]] = []
+            places: list[tuple[int, str, str, str, bool]] = []
+            new: list[tuple[str, int]] = []
+            changes: list[tuple[int, int, str, str]] = []
             for number, commit in enumerate(commits, last + 1):
-                places.append((number, commit.id, commit.day))
-                for status, name, _target in commit.changes:
-                    rows.append((known.setdefault(name, len(known) + 1), number, status))
-            new = list(known.items())[before:]
-            self._db.executemany("INSERT INTO commits VALUES (?, ?, ?)", places)
-            self._db.executemany(
-                "INSERT OR IGNORE INTO paths (path, id) VALUES (?, ?)",
-                [(_encode(path), number) for path, number in new],
-            )
-            self._db.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?, ?)", sorted(rows))
+                parent = next(iter(commit.parents), "")
+                places.append((number, commit.id, commit.day, parent, len(commit.parents) > 1))
+                for status, name, _target, blob in commit.changes:
+                    path = known.get(name)
+                    if path is None:
+                        path = known[name] = len(known) + 1
+                        new.append((_encode(name), path))
+                    changes.append((path, number, status, blob[:_HASH_DIGITS]))
+                if len(changes) > _BATCH:
+                    self._write(places, new, changes)
+            self._write(places, new, changes)
+            self._db.execute(_CONTENT_INDEX)  # faster than an update for each change
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('head', ?)", (head,))
+
+    def _write(
+        self,
+        commits: list[tuple[int, str, str, str, bool]],
+        paths: list[tuple[str, int]],
+        changes: list[tuple[int, int, str, str]],
+    ) -> None:
+        """Write rows of three tables, and empty the lists."""
+        self._db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?, ?)", commits)
+        self._db.executemany("INSERT OR IGNORE INTO paths (path, id) VALUES (?, ?)", paths)
+        self._db.executemany("INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)", sorted(changes))
+        for rows in (commits, paths, changes):
+            rows.clear()
 
     def read_fault(self, head: str) -> str:
         """Return why the history of a HEAD could not be read; "" if it was not tried or worked."""
@@ -179,13 +205,37 @@ class FileHistory:
         ).fetchone()
         return Removal(*row) if row else None
 
-    def add_removals(self, removals: Mapping[str, Iterable[str]]) -> None:
-        """Store more files that commits removed. The commits and the paths are in the history."""
+    def list_merges(self) -> list[str]:
+        """Return the merges of the main line, latest first."""
+        rows = self._db.execute("SELECT id, parent, is_merge FROM commits")
+        commits = {id_: (parent, is_merge) for id_, parent, is_merge in rows}
+        merges = []
+        current = self.head
+        while current in commits:
+            parent, is_merge = commits[current]
+            if is_merge:
+                merges.append(current)
+            current = parent
+        return merges
+
+    def add_removals(self, merges: Iterable[NamedCommit], paths: Iterable[str]) -> None:
+        """Store that merges removed files, if these are among ``paths``."""
+        wanted = set(paths)
+        numbers = dict(self._db.execute("SELECT id, number FROM commits"))
         sql = (
-            "INSERT OR IGNORE INTO changes SELECT paths.id, number, 'D' FROM paths, commits"
-            " WHERE commits.id = ? AND path = ?"
+            "INSERT OR IGNORE INTO changes SELECT id, :number, 'D', :content FROM paths"
+            " WHERE path = :path"
         )
-        rows = [(commit, _encode(path)) for commit, paths in removals.items() for path in paths]
+        rows = [
+            {
+                "number": numbers[merge.id],
+                "content": change.blob[:_HASH_DIGITS],
+                "path": _encode(change.path),
+            }
+            for merge in merges
+            for change in merge.changes
+            if change.path in wanted
+        ]
         with one_transaction(self._db):
             self._db.executemany(sql, rows)
 
@@ -238,12 +288,14 @@ class FileHistory:
 
     def find_commit(self, day: str) -> str:
         """Return the last commit on or before a day; "" if the history begins later."""
-        row = self._db.execute(
-            "SELECT id FROM commits WHERE number ="
-            " (SELECT max(number) FROM commits WHERE day <= ?)",
-            (day,),
-        ).fetchone()
-        return str(row[0]) if row else ""
+        if day not in self._commit_of_day:
+            row = self._db.execute(
+                "SELECT id FROM commits WHERE number ="
+                " (SELECT max(number) FROM commits WHERE day <= ?)",
+                (day,),
+            ).fetchone()
+            self._commit_of_day[day] = str(row[0]) if row else ""
+        return self._commit_of_day[day]
 
     def count_changes(self, path: str, *, since: str) -> int:
         """Return the number of commits that changed a path after a day."""
@@ -254,21 +306,29 @@ class FileHistory:
         ).fetchone()
         return int(count)
 
-    def read_copies(self, commit: str, path: str) -> list[str] | None:
-        """Return the copies of a file that were found in a commit; None if none were searched."""
-        row = self._db.execute(
-            "SELECT copies FROM copies WHERE commit_id = ? AND path = ?", (commit, path)
-        ).fetchone()
-        return None if row is None else [str(name) for name in json.loads(row[0])]
+    def find_copies(self, path: str, number: int) -> list[str]:
+        """Return the files with the content of a path that a commit removed, after that commit.
 
-    def add_copies(self, copies: Mapping[tuple[str, str], Sequence[str]]) -> None:
-        """Store the files of a commit that have the content of a file that it removed.
-
-        The key is the commit and the path of the removed file.
+        ``number`` is the position of the commit in the history. An empty file has no copies.
         """
-        rows = [(commit, path, json.dumps([*own])) for (commit, path), own in copies.items()]
-        with one_transaction(self._db):
-            self._db.executemany("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", rows)
+        rows = self._db.execute(
+            "SELECT DISTINCT copy.path FROM paths"
+            " JOIN changes AS removed ON removed.path = paths.id AND removed.number = :number"
+            " JOIN changes AS added ON added.content = removed.content AND added.number <= :number"
+            " JOIN paths AS copy ON copy.id = added.path"
+            " WHERE paths.path = :path AND removed.content NOT IN (:empty, :empty_sha256)"
+            " AND added.status != 'D'"
+            " AND NOT EXISTS (SELECT 1 FROM changes AS later WHERE later.path = added.path"
+            "  AND later.number > added.number AND later.number <= :number)"
+            " ORDER BY copy.path",
+            {
+                "path": path,
+                "number": number,
+                "empty": _EMPTY,
+                "empty_sha256": _EMPTY_SHA256,
+            },
+        )
+        return [str(copy) for (copy,) in rows]
 
     def read_words(self, commit: str) -> dict[str, bool]:
         """Return the words that were searched in a commit, each with whether it occurs there."""

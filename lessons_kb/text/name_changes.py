@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lessons_kb.values import frozen
@@ -20,6 +20,8 @@ class NameChange(NamedTuple):
     """The path before the commit. For an added file, it is the path after the commit."""
     target: str
     """The path after a rename; "" if the file was not renamed."""
+    blob: str
+    """The hash of the content after the commit, or of the content that the commit removed."""
 
 
 @frozen
@@ -29,25 +31,49 @@ class NamedCommit:
     id: str
     day: str
     """The ISO date of the commit."""
+    parents: tuple[str, ...]
     changes: tuple[NameChange, ...]
 
 
-def parse_name_changes(output: bytes) -> Iterator[NamedCommit]:
-    """Yield the commits of ``git log -z --name-status`` whose heads are mark, hash and day."""
-    tokens = iter(output.decode("utf-8", "surrogateescape").split("\0"))
-    commit, day = "", ""
+def parse_name_changes(parts: Iterable[bytes]) -> Iterator[NamedCommit]:
+    """Yield the commits of ``git log -z --raw --no-abbrev`` whose heads are mark, hash, day and
+    parents.
+
+    ``parts`` is the output of git, split anywhere.
+    """
+    tokens = _split(parts)
+    head: list[str] = []
     changes: list[NameChange] = []
     for raw in tokens:
         token = raw.lstrip("\n")
-        if token.startswith(HEAD_MARK):
-            if commit:
-                yield NamedCommit(id=commit, day=day, changes=tuple(changes))
-            commit, _, day = token[1:].partition(" ")
-            changes = []
-        elif token:
-            status = token[0]
+        if token[:1] == ":":
+            _mode, _new_mode, before, after, status = token.split(" ")
             path = next(tokens, "")
-            target = next(tokens, "") if status in "RC" else ""
-            changes.append(NameChange(status, path, target))
-    if commit:
-        yield NamedCommit(id=commit, day=day, changes=tuple(changes))
+            if status == "D":
+                changes.append(NameChange("D", path, "", before))
+            else:
+                target = next(tokens, "") if status[0] in "RC" else ""
+                changes.append(NameChange(status[0], path, target, after))
+        elif token[:1] == HEAD_MARK:
+            if head:
+                yield _make_commit(head, changes)
+            head = token[1:].split(" ")
+            changes = []
+    if head:
+        yield _make_commit(head, changes)
+
+
+def _make_commit(head: Sequence[str], changes: Iterable[NameChange]) -> NamedCommit:
+    commit, day, *parents = head
+    parents = [parent for parent in parents if parent]  # git ends the head of a root with a space
+    return NamedCommit(id=commit, day=day, parents=tuple(parents), changes=tuple(changes))
+
+
+def _split(parts: Iterable[bytes]) -> Iterator[str]:
+    """Yield the texts between the NUL bytes of a text that comes in parts."""
+    rest = b""
+    for part in parts:
+        whole, end, rest = (rest + part).rpartition(b"\0")
+        if end:
+            yield from whole.decode("utf-8", "surrogateescape").split("\0")
+    yield rest.decode("utf-8", "surrogateescape")
