@@ -53,6 +53,8 @@ _MEMORY = 8 << 20
 _SHORT_TEXT, _FEW_TEXTS = 4_000, 50
 """The numbers of characters and of texts up to which a search for each hint costs less than RE2."""
 _SHORT_TEXTS = count()
+_LONG_S = "\N{LATIN SMALL LETTER LONG S}"
+"""RE2 matches it as "s" in any case, but its lower-case form is itself."""
 _MARK_ROOM = 60
 _PASSES = 5
 """The maximum number of passes. The redaction of one secret may reveal another secret before it. A
@@ -649,15 +651,18 @@ def _find_forms(view: str) -> list[int]:
     """
     is_compiled = _search_hints.cache_info().currsize > 0
     is_one_of_few = not is_compiled and next(_SHORT_TEXTS) < _FEW_TEXTS
-    if len(view) > _SHORT_TEXT or not (is_one_of_few and view.isascii()):
+    if len(view) > _SHORT_TEXT or not is_one_of_few:
         found = _search_hints()(view.encode()) or ()
         hints = _forms()[1]
         return sorted({hints[place][1] for place in found})
     by_kind = _sort_hints()
-    lower = view.lower()
+    lower = view.lower().replace(_LONG_S, "s")
     numbers = {number for hint, number in by_kind.any_case if hint in lower}
     numbers |= {number for hint, number in by_kind.exact if hint in view}
-    numbers |= {number for pattern, number in by_kind.patterns if re.search(pattern, view)}
+    searches = (
+        (re.search(pattern, view, re.ASCII), number) for pattern, number in by_kind.patterns
+    )
+    numbers |= {number for match, number in searches if match}
     return sorted(numbers)
 
 

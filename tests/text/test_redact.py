@@ -219,12 +219,17 @@ def test_a_shells_quotes_and_line_ends_hide_no_secret(text, quote):
     assert "sausage" not in kept
 
 
+KELVIN = "\N{KELVIN SIGN}"
+
+
 def test_hints_are_found_one_by_one_as_they_are_all_at_once(monkeypatch):
     """A process that sees few short texts does not compile the hints of all forms."""
     _forms, hints = redact_module._forms()
     texts = [
         f"see {hint.strip('/')}, or {hint.upper()} and A.bcdefg.{'x' * 27}" for hint, _ in hints
     ]
+    texts += [f"신고 {text.replace('S', 'ſ').replace('k', KELVIN)}" for text in texts]
+    texts += [f"값=\N{NO-BREAK SPACE}{'é' * 20}", f".{'é' * 6}.{'x' * 27}", f"İ{'é' * 48}"]
     monkeypatch.setattr(redact_module, "_SHORT_TEXTS", iter([0] * len(texts)))
     one_by_one = [redact_module._find_forms(text) for text in texts]
     monkeypatch.setattr(redact_module, "_SHORT_TEXTS", iter([1_000] * len(texts)))
