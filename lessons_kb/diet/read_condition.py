@@ -228,6 +228,15 @@ _BEFORE = 24
 _MOST_BESIDE = 40
 """A place with more files is too large to be a further place that a rule is about."""
 _PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
+_REMARK = re.compile(r"\s*\([^()]*\)")
+_OTHER_ACTIVITY = re.compile(
+    r"\b(?:run|running|runs|commands?|debug\w*|set\s?up|install\w*|environments?|worktrees?|"
+    r"containers?|ci|coverage|verif\w+|checks?|checking|build\w*|releas\w+|deploy\w*|workflows?|"
+    r"troubleshooting|performance|benchmark\w*|review\w*|commit\w*|pull\s+requests?|prs?|"
+    r"when|before|after|if)\b",
+    re.IGNORECASE,
+)
+"""Matches a heading for work that needs no edit of files, or that begins in other files."""
 _PLAIN_PLACE = re.compile(r"(?<![\w/.@:#-])(?:\.{0,2}[\w@-][\w.@-]*/)+[\w.@*-]*(?<![.,;:])")
 """Matches a folder or a file with its folder, outside of spans of code."""
 _ROOM_BEFORE = 60
@@ -558,28 +567,42 @@ def _widen(reading: Reading, text: str, sentence: str, project: Project) -> Read
 
 
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
-    """Yield the condition in the heading above a rule, if it states one or names a place.
+    """Yield the condition in the headings above a rule, if one states it or names a place.
 
     A heading that only names a subject, such as "Committing", states no condition.
     """
-    heading = unmarked(rule.headings[-1]) if rule.headings else ""
     is_labelled = bool(_ENTRY.match(unmarked(text)) or _LABEL.match(text))
     is_entry = is_labelled and not _DEMAND.search(CODE.sub(" ", text))
-    if not heading or is_entry or _REFERENCE.search(rule.lead):
+    if not rule.headings or is_entry or _REFERENCE.search(rule.lead):
         return
+    heading, *outer = (unmarked(heading) for heading in reversed(rule.headings))
     explicit = _CONDITION.match(f"{heading}:")
     if explicit:
         reading = read_clause(explicit["said"], project)
-    elif (
-        _GERUND.match(f"{heading}:")
-        or _IS_ABOUT_COMMANDS.search(text)
-        or any(map(is_command, CODE.findall(text)))
-    ):
+    elif _GERUND.match(f"{heading}:"):
         return
     else:
         reading = _read_subject_of_heading(heading, text, project)
+    if reading.condition is None and _demands_form(text):
+        reading = _read_outer_headings(heading, outer, project)
     if reading.condition is not None:
         yield reading.condition
+
+
+def _read_outer_headings(heading: str, outer: Sequence[str], project: Project) -> Reading:
+    """Read the nearest heading above a rule's own heading that names a kind of files.
+
+    Every heading below it has to name a part of these files ("Testing > Assertions"), not an
+    activity ("Testing > Running tests").
+    """
+    for above in outer:
+        if _OTHER_ACTIVITY.search(_REMARK.sub("", heading)) or CODE.search(heading):
+            break
+        situation = find_by_heading(above)
+        if situation is not None:
+            return read_situation(above, situation, project)
+        heading = above
+    return Reading(why=UNCONDITIONAL)
 
 
 def _read_subject_of_heading(heading: str, text: str, project: Project) -> Reading:
@@ -587,19 +610,38 @@ def _read_subject_of_heading(heading: str, text: str, project: Project) -> Readi
     spans = [span.strip() for span in CODE.findall(heading)]
     spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
     demand = unmarked(CODE.sub("x", text))
-    is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
+    is_of_form = _demands_form(text)
+    is_demand = is_of_form or bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
     if _LIMITS_CONTENT.search(demand):
         return Reading(why=UNCONDITIONAL)
     if not is_demand or not all(is_named_place(span, project) for span in spans):
         return Reading(why=UNCONDITIONAL)
     situation = find_by_heading(heading)
+    if situation is not None and is_of_form:
+        return read_situation(heading, situation, project)
+    if _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, CODE.findall(text))):
+        return Reading(why=UNCONDITIONAL)
     if situation is not None:
-        is_kind_of_files = situation.name[0].isupper()
-        words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
-        if not is_kind_of_files and not is_about_form(words):
+        is_language = situation.name[0].isupper()
+        if not is_language:
             return Reading(why=UNCONDITIONAL)
         return read_situation(heading, situation, project)
     return read_places(" ".join(f"`{span}`" for span in spans), project)
+
+
+def _demands_form(text: str) -> bool:
+    """Return whether a rule demands a form of the content of files, in its text or in its label.
+
+    A condition before the demand may narrow it ("When writing assertions, prefer …"). A rule that
+    shows code or a command line does not count.
+    """
+    spans = [span.strip() for span in CODE.findall(text)]
+    if "```" in text or any(" " in span and is_command(span) for span in spans):
+        return False
+    plain = unmarked(text)
+    words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
+    demands = [words, _CONDITION.sub("", words).lstrip(), unmarked(_read_label(text))]
+    return is_about_form(demands, plain)
 
 
 def _is_reference(text: str, place: str) -> bool:

@@ -9,6 +9,7 @@ the activity itself ("Never commit to main"), or in the line above its list ("Co
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ _FORM_OF_THEM = re.compile(
 )
 
 _HEADING = (
-    r"(?:(?:writing|editing)\s+)?(?:{})(?:\s+(?:code|files?))?(?:\s+(?:code|coding))?"
+    r"(?:(?:writing|editing)\s+)?(?:{})(?:\s+(?:code|files?))?(?:\s+(?:code|coding|naming))?"
     r"(?:\s+(?:style|standards?|guidelines?|conventions?|rules?|best\s+practices|guide))?"
 )
 """Matches a heading that names a kind of files, such as "TypeScript" or "Python code style"."""
@@ -76,7 +77,8 @@ _FORM = re.compile(
 """Matches a demand on the form of things, or a pattern for their names."""
 _FORM_OF_CONTENT = re.compile(
     r"\A(?:use|mock|stub|avoid|prefer|do\s+not|don['\u2019]t|never|name|place|put|mirror|wrap|assert|"
-    r"import|group|structure|parametri[sz]e|start|begin)\b",
+    r"import|group|structure|parametri[sz]e|start|begin|declare|extract|favou?r|label|reuse|define|"
+    r"nest|isolate)\b",
     re.IGNORECASE,
 )
 _NOT_ITS_FORM = re.compile(
@@ -208,9 +210,12 @@ def find_by_heading(heading: str) -> Situation | None:
     return None
 
 
-def is_about_form(text: str) -> bool:
-    """Return whether a rule demands a form of the content of files ("Use fixtures")."""
-    return bool(_FORM_OF_CONTENT.match(text)) and not _NOT_ITS_FORM.search(text)
+def is_about_form(demands: Sequence[str], text: str) -> bool:
+    """Return whether one of a rule's demands is about the form of the content of files.
+
+    ``text`` is the whole rule. It must not name work that needs no edit of these files.
+    """
+    return any(map(_FORM_OF_CONTENT.match, demands)) and not _NOT_ITS_FORM.search(text)
 
 
 def find_by_topic(topic: str, text: str) -> Situation | None:

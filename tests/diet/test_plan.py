@@ -351,10 +351,42 @@ TESTS = ("**/*.test.*", "**/tests/**")
         ("Documentation style", "Avoid long sentences", ("docs/**", "**/*.md")),
         ("Documentation", "Use docstrings for public functions", ()),
         ("Documentation", "Update it when the layout changes", ()),
+        ("Testing", "Async calls: use the loop of the shop", TESTS),
+        ("Testing", "Use `pytest` fixtures for the shop", TESTS),
+        ("Testing", "Use `npm test` for the shop", ()),
+        ("Testing", "Do not change the folder, because tests execute in parallel", TESTS),
+        ("Testing", "When comparing amounts, use whole cents", TESTS),
+        ("Testing", "When a change is ready, use the whole suite", ()),
+        ("Testing", "**Never assert a rounded amount.** It hides the cents", TESTS),
+        ("Testing", "**Never merge a rounded amount.** Tests would pass", ()),
+        ("Protocol buffers", "Avoid reserved names", ("**/*.proto",)),
+        ("Database migrations", "Use one transaction per table", ("**/migrations/**",)),
     ],
 )
 def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rule, globs):
     (found,) = read(f"# Guide\n\n## {heading}\n\n- {rule}\n").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    assert (condition.globs if condition else ()) == globs
+
+
+@pytest.mark.parametrize(
+    ("headings", "rule", "globs"),
+    [
+        (("Testing", "Assertions"), "Use whole cents", TESTS),
+        (("Testing", "Assertions (in each review)", "Amounts"), "Use whole cents", TESTS),
+        (("SQL", "Reports"), "Prefer joins to nested queries", ("**/*.sql",)),
+        (("SQL", "Reports"), "The reports join two tables", ()),
+        (("SQL", "Reports"), "Keep the reports in one schema", ()),
+        (("Testing", "Running tests"), "Use whole cents", ()),
+        (("Testing", "Running tests", "Amounts"), "Use whole cents", ()),
+        (("Testing", "The `billing/` package"), "Avoid floats in sums", ("billing/**",)),
+        (("Testing", "The `gone/` package"), "Avoid floats in sums", ()),
+        (("Amounts", "Assertions"), "Use whole cents", ()),
+    ],
+)
+def test_an_outer_heading_counts_for_the_form_of_its_kind_of_files(headings, rule, globs):
+    text = "".join(f"{'#' * level} {name}\n\n" for level, name in enumerate(headings, 2))
+    (found,) = read(f"# Guide\n\n{text}- {rule}\n").rules
     condition, _reason = find_condition(found, Project(files=FILES))
     assert (condition.globs if condition else ()) == globs
 
