@@ -14,7 +14,7 @@ from lessons_kb.ledger.effect import SUPPRESSED, find_harmful
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import GateEvidence, judge
-from lessons_kb.relevance.project_words import FEW_DOCUMENTS, parse_words
+from lessons_kb.relevance.project_words import FEW_DOCUMENTS, ProjectWords, parse_words
 from lessons_kb.relevance.thresholds import apply_thresholds, parse_thresholds
 from lessons_kb.search.engine_protocol import Reader, count_phrases, count_terms, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
@@ -201,11 +201,12 @@ def _gather_evidence(
     found, lengths, phrases = _read_documents(engine, cards, words.weights_in_cards, pairs)
     backgrounds = brain.backgrounds(cards)
     is_small = words.size < FEW_DOCUMENTS
-    project = parse_words(brain.project_words).shares if is_small else {}
+    project = parse_words(brain.project_words) if is_small else ProjectWords()
     return GateEvidence(
         terms=words.weights,
         guessed=guessed,
-        project=project,
+        project=project.shares,
+        project_passages=project.passages,
         frequencies=words.frequencies,
         size=words.size,
         found=found,

@@ -216,9 +216,14 @@ def noisy(overview: Overview) -> tuple[Effect, ...]:
 
 
 def is_ignored(effect: Effect) -> bool:
-    """Return whether a card's items are certainly addressed in only a small share of answers."""
+    """Return whether a card's items are certainly addressed in only a small share of answers.
+
+    Facts about the mistake count more than the items: a card that helps, or about which it is too
+    early to judge, is not ignored.
+    """
     _low, high = wilson(effect.addressed, effect.checked)
-    return effect.injections > 0 and high < SELDOM_ADDRESSED
+    is_judged_by_items = effect.verdict in ("no effect", "no facts yet")
+    return is_judged_by_items and effect.injections > 0 and high < SELDOM_ADDRESSED
 
 
 def rate(times: int, of: int) -> Rate:
@@ -295,13 +300,14 @@ def weigh(
         last_injected=last,
     )
     verdict, why = _judge(effect, two, facts, compared)
-    proposal, suggestion = _propose(effect, verdict, idle=idle)
+    effect = replace(effect, verdict=verdict)
+    proposal, suggestion = _propose(effect, idle=idle)
     reason = suggestion or why
     if suggestion and verdict not in ("no facts yet", "never used"):
         reason = f"{why}; {suggestion}"
     unsure = verdict == "too early" and two.known
     needed = max(two.needed - two.of - two.of_without, 1) if unsure else 0
-    return replace(effect, verdict=verdict, proposal=proposal, reason=reason, needed=needed)
+    return replace(effect, proposal=proposal, reason=reason, needed=needed)
 
 
 def _judge(
@@ -327,14 +333,14 @@ def _judge(
             return "harms", f"{change}: it does harm with {_percent(1 - two.prevents)} probability"
         if two.telling and two.prevents < SURE:
             return "no effect", f"{change}: no difference that matters"
-    return "too early", f"{change}: too few sessions to tell"
+    return "too early", f"{change}: too few sessions to compare"
 
 
-def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
+def _propose(effect: Effect, *, idle: bool) -> tuple[str, str]:
     """Return a suggestion to the user and its reason, without a full stop, or ("", "") if there is
     none.
     """
-    card = effect.card
+    card, verdict = effect.card, effect.verdict
     if verdict == "harms":
         return "archive", "archive or rewrite it"
     if is_ignored(effect):

@@ -18,12 +18,18 @@ def find_near_miss(why: Why) -> Verdict | None:
 
     Return None if the prompt got a card, or if no card has the minimum confidence.
     """
+    missed = find_missed(why)
+    is_near = missed is not None and (missed.confidence or 0) >= LEAST_CONFIDENCE
+    return missed if is_near else None
+
+
+def find_missed(why: Why) -> Verdict | None:
+    """Return the card with the highest confidence that only the threshold suppressed, however low.
+
+    Return None if the prompt got a card.
+    """
     was_given = any(verdict.given for verdict in why.verdicts)
     if was_given or not why.prompt.strip():
         return None
-    candidates = [verdict for verdict in why.verdicts if _is_near(verdict)]
+    candidates = [verdict for verdict in why.verdicts if verdict.is_below_threshold]
     return max(candidates, key=lambda verdict: verdict.confidence or 0, default=None)
-
-
-def _is_near(verdict: Verdict) -> bool:
-    return verdict.is_below_threshold and (verdict.confidence or 0) >= LEAST_CONFIDENCE

@@ -118,7 +118,7 @@ def run(
     brains: Brains | None,
     command: Sequence[str],
     *,
-    stall: float | None = 90.0,
+    stall: float | None = None,
     session: str | None = None,
     stage: str | None = None,
 ) -> tuple[Ended, str]:

@@ -120,6 +120,8 @@ class GateEvidence:
     """
     project: Mapping[str, float] = field(default_factory=dict)
     """Mapping from the everyday words of the project to their shares. See `ProjectWords`."""
+    project_passages: Mapping[str, float] = field(default_factory=dict)
+    """Mapping from the same words to their shares of the project's passages."""
 
 
 def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
@@ -227,7 +229,9 @@ class _Query:
         self.evidence = evidence
         self.guessed = guessed
         self.absences: dict[str, float] = {}
-        """Mapping from each term to the log of the share of passages without the term."""
+        """Mapping from each term to the log of the share of passages of a card's kind without the
+        term.
+        """
         self.surprises: dict[str, float] = {}
         self.weights: dict[str, float] = {}
         self.domain: dict[str, float] = {}
@@ -238,7 +242,11 @@ class _Query:
         for term, weight in evidence.terms.items():
             share = guessed.get(term) or max(share_of(term), evidence.project.get(term, 0.0))
             frequency = evidence.frequencies.get(term, 0)
-            self.absences[term] = log1p(-share)
+            in_project = evidence.project_passages.get(term, share)
+            # A card contains the words of its project as well as those of its mistake. Without
+            # enough cards to tell, each is assumed to be half of it.
+            in_card = max(share, (share + in_project) / 2)
+            self.absences[term] = log1p(-in_card)
             self.surprises[term] = -log(share)
             self.weights[term] = weight * idf(frequency, evidence.size)
             sharing += frequency

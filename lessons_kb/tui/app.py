@@ -687,9 +687,10 @@ class ManageApp(App[None]):
             return self.listing.press(event.key) or self._action_do(event.key)
         if event.key in ("question_mark", "tab"):
             return self._action_do(event.key)
-        if event.key == "escape" and self.board.filters[self.board.tab]:
+        if event.key == "escape":
+            self.focus_on(self.listing)
             return self._action_do("escape")
-        if event.key in ("escape", "enter", "up", "down", "pageup", "pagedown"):
+        if event.key in ("enter", "up", "down", "pageup", "pagedown"):
             self.focus_on(self.listing)
             self.listing.press(event.key)
         elif event.key == "backspace":

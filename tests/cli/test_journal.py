@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from lessons_kb.cli.main import hoist_options
+from lessons_kb.process.run import Ended
 from tests.kit import state_dir, trust_brain
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -216,3 +217,16 @@ def test_events_are_followed_as_they_come(shop, start):
         assert json.loads(follower.stdout.readline())["text"] == f"echo {word}"
     follower.send_signal(signal.SIGINT)
     assert follower.wait(20) == 130
+
+
+@pytest.mark.parametrize(("words", "limit"), [([], None), (["--stall", "300"], 300.0)])
+def test_a_silent_command_is_ended_only_on_request(lessons, shop, monkeypatch, words, limit):
+    limits = []
+
+    def run_recorded(_brains, _command, *, stall, **_options):
+        limits.append(stall)
+        return Ended(state="completed", code=0, seconds=200.0, tail=""), ""
+
+    monkeypatch.setattr("lessons_kb.cli.commands.run.run_recorded", run_recorded)
+    lessons("run", *words, "--", "true")
+    assert limits == [limit]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 PROMPT = "rename the address field of the customer table"
+PROMPT_OF_TELEGRAM = "Add a Telegram command that runs a shell script"
 CARD = "playbooks/rename-column-without-downtime.md"
 
 
@@ -29,6 +30,19 @@ def test_why_names_the_command_without_a_terminal(lessons, brain):
     assert lessons("why", "--add-symptom", CARD, PROMPT).code == 0
     assert PROMPT in symptoms(lessons)
     assert lessons("why", "--json", PROMPT).err == ""
+
+
+def test_why_names_the_next_step_for_a_card_with_little_confidence(lessons, brain):
+    prompt = "the shell of the server is slow"
+    output = lessons("why", prompt).out
+    command = output.splitlines()[-1].strip()
+    assert command.startswith("lessons why --add-symptom ")
+    assert command.endswith(f"'{prompt}'")
+    assert "Injected:\n  nothing" in output
+    name = command.split()[3]
+    assert lessons("why", "--add-symptom", name, prompt).code == 0
+    assert prompt in (brain / name).read_text()
+    assert "--add-symptom" not in lessons("why", PROMPT_OF_TELEGRAM).out
 
 
 def test_the_last_prompt_can_be_added_without_its_secret(lessons, brain):

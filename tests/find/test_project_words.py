@@ -3,7 +3,13 @@
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.relevance.project_words import FEW_DOCUMENTS, ProjectWords, count_words, parse_words
+from lessons_kb.relevance.project_words import (
+    FEW_DOCUMENTS,
+    ProjectWords,
+    count_words,
+    format_words,
+    parse_words,
+)
 from tests.kit import commit, git, make_brain, write
 
 CARD = """---
@@ -25,6 +31,23 @@ The provider sends no id, so two calls of one tool in a turn shared an id.
 OTHER = "---\ntype: lesson\n---\n\n# Lesson {0} of quoted columns\n\n## Fix\n\n- Quote column {0}\n"
 UNRELATED = "Clean up the agent when a tool times out"
 RELATED = "the wrong result comes back when one tool is called twice"
+LOGS = """---
+type: lesson
+title: Changed the logs schema without a migration
+symptoms:
+  - add a column to the logs table
+  - store more about each response
+---
+
+## Root Cause
+
+The database of a user keeps the old tables, because only a migration adds a column.
+
+## Prevention Checklist
+
+- [ ] Add a function to llm/migrations.py
+- [ ] Run the tests in tests/test_migrate.py
+"""
 SUBJECTS = [f"Let agent {number} call a tool of module m{number}" for number in range(40)]
 
 
@@ -32,12 +55,12 @@ SUBJECTS = [f"Let agent {number} call a tool of module m{number}" for number in 
 def ask(tmp_path):
     """Return the cards for a prompt, in a project with commits of these subjects."""
 
-    def ask(prompt, subjects, *, where="src/a.py", cards=1):
+    def ask(prompt, subjects, *, where="src/a.py", cards=1, card=CARD):
         root = tmp_path / "project"
         if not root.exists():
             git(tmp_path, "init", "-q", "project")
             make_brain(str(root / "brain"))
-            write(root, "brain/lessons/tool.md", CARD)
+            write(root, "brain/lessons/tool.md", card)
             for number in range(cards - 1):
                 write(root, f"brain/lessons/c{number}.md", OTHER.format(number))
             commit(root, "Add the first lesson")
@@ -56,6 +79,15 @@ def ask(tmp_path):
 def test_a_word_of_most_commits_does_not_bring_a_lesson(ask):
     assert ask(UNRELATED, SUBJECTS) == []
     assert ask(RELATED, SUBJECTS) == ["lessons/tool.md"]
+
+
+def test_two_everyday_words_of_the_project_do_not_bring_a_lesson(ask):
+    subjects = [f"Fix the parser of module m{number} for nested groups" for number in range(120)]
+    subjects[::20] = [f"Let logs show model m{number}" for number in range(6)]
+    subjects[7::40] = [f"Store the keys of provider p{number}" for number in range(3)]
+    assert ask("where are logs stored on macOS?", subjects, cards=2, card=LOGS) == []
+    related = "add a column for the cost to the logs table"
+    assert ask(related, subjects, cards=2, card=LOGS) == ["lessons/tool.md"]
 
 
 def test_in_another_project_the_same_word_is_rare(ask):
@@ -88,6 +120,17 @@ def test_a_word_is_everyday_from_three_commits_and_half_a_percent():
     many = [*SUBJECTS[:4], *(f"Round price p{number}" for number in range(2_000))]
     assert "agent" not in count_words(many, "b").shares
     assert count_words(SUBJECTS[:10], "b") == ProjectWords(basis="b")
+
+
+def test_the_share_of_passages_counts_words_that_come_together_once():
+    subjects = [f"Round price number{number} of the new invoice" for number in range(200)]
+    subjects[:10] = [f"Feed zebra number{number} in the new stable" for number in range(10)]
+    words = count_words(subjects, "b")
+    assert words.shares["zebra"] == pytest.approx(10.5 / 201, abs=0.001)
+    assert words.passages["price"] > 0.8
+    assert words.passages["zebra"] < 0.4
+    assert count_words(subjects[:50], "b").passages == {}
+    assert parse_words(format_words(words)) == words
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"basis": "b", "more": 1}'])

@@ -52,6 +52,9 @@ def weigh_counts(compared=1, facts=("pattern",), **counted):
     ({"injected": 9, "harmful": 2, "helpful": 1}, "no facts yet", ""),
     ({"injected": 9, "harmful": 1}, "no facts yet", ""),
     ({"injected": 9, "unaddressed": 20}, "no facts yet", "edit"),
+    ({"injected": 9, "unaddressed": 20, "block": (0, 9)}, "too early", ""),
+    ({"injected": 9, "unaddressed": 20, "block": (3, 9)}, "too early", "promote"),
+    ({"injected": 10, "unaddressed": 20, "block": (1, 10), "withheld": (6, 10)}, "helps", ""),
     ({"injected": 9, "unaddressed": 3}, "no facts yet", ""),
     ({"injected": 200, "block": (0, 3), "withheld": (0, 200)}, "too early", ""),
     ({"injected": 9, "addressed": 10, "unaddressed": 10}, "no facts yet", ""),
@@ -117,6 +120,8 @@ def test_lists_of_an_overview():
     assert top(summary) == (good, bad, quiet)
     assert top(summary, 1) == (good,)
     assert noisy(summary) == (bad, quiet)
+    early = weigh_counts(injected=10, sessions=10, unaddressed=40, block=(0, 10))
+    assert noisy(overview(early)) == ()
     assert never_used(summary) == (unused,)
     verdicts = count_verdicts(summary.effects)
     assert tuple(verdicts) == VERDICTS

@@ -43,6 +43,10 @@ def test_typing_filters_and_acts_on_nothing(drive, golden, root):
         assert "No row matches" in hand.screen
         await hand.press("escape")
         assert len(hand.app.listing.rows) == 20
+        assert hand.app.focused is hand.app.listing
+        await hand.press("escape", "slash", "escape")
+        assert hand.app.focused is hand.app.listing
+        await hand.press("slash")
         await hand.type("Token DOCKER")
         assert hand.row == "lessons/docker-build-arg-secret.md"
         golden("filtered-80x24", hand.screen)

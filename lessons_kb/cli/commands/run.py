@@ -19,9 +19,12 @@ def run(
     stall: Annotated[
         float,
         Option(
-            "--stall", metavar="SECONDS", min=0, help="Longest time without output; 0 = no limit."
+            "--stall",
+            metavar="SECONDS",
+            min=0,
+            help="End the command after this time without output; 0 = never.",
         ),
-    ] = 90.0,
+    ] = 0.0,
     session: Annotated[
         str | None,
         Option(

@@ -99,7 +99,7 @@ _VERDICTS = {
     "harms": ("does harm", "do harm"),
     "helps": ("helps", "help"),
     "no effect": ("has no effect", "have no effect"),
-    "too early": ("with too few sessions to tell",) * 2,
+    "too early": ("with too few sessions to compare",) * 2,
     "no facts yet": ("without facts yet",) * 2,
     "never used": ("never injected",) * 2,
 }

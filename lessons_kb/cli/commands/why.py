@@ -21,7 +21,7 @@ from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.on_demand import CARD_ORIGIN, EDIT_CARDS, load
-from lessons_kb.outcome.near_miss import find_near_miss
+from lessons_kb.outcome.near_miss import find_missed, find_near_miss
 from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_why
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import OFFERED
@@ -112,6 +112,10 @@ def why(
         say("this session recorded no reasons")
     if near_miss := find_near_miss(reasons):
         _offer(brains, near_miss, reasons.prompt)
+    elif missed := find_missed(reasons):
+        name, symptom = clean_line(missed.id), shell_word(shorten_prompt(reasons.prompt))
+        print_wrapped("If one of these cards is about the prompt, add the prompt to its symptoms:")
+        print_wrapped(f"  lessons why --add-symptom {name} {symptom}")
 
 
 def _ago(at: float) -> str:
