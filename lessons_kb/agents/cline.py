@@ -13,8 +13,12 @@ _COMMANDS = "run_commands"
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Fill in the fields that are specific to payloads of Cline."""
-    event.session = text_of(payload, "taskId")
+    """Fill in the fields that are specific to payloads of Cline.
+
+    A resumed session has a new task. Only ``rootSessionId`` stays the same.
+    """
+    root = text_of(object_of(payload, "sessionContext"), "rootSessionId")
+    event.session = root or text_of(payload, "taskId")
     if text_of(payload, "parent_agent_id"):
         event.part = text_of(payload, "agent_id")
     if name == "TaskComplete":

@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from types import MappingProxyType
 
 from lessons_kb.cards.file_kinds import is_note_name
@@ -18,7 +18,7 @@ from lessons_kb.on_demand import SHELL_WORDS, load
 from lessons_kb.store import locations as locate
 from lessons_kb.store import repositories, trust
 from lessons_kb.store.brain_settings import find_named
-from lessons_kb.store.files import is_inside, is_real_inside, read_regular
+from lessons_kb.store.files import SmallFiles, is_inside, is_real_inside, read_regular
 from lessons_kb.store.identity import list_marked
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.sanitize import counted, shell_word
@@ -68,21 +68,23 @@ def follow_settings(root: str) -> str:
     A file that cannot be used names no brain. `read_settings` reports its fault.
     """
     real = locate.real_path(root)
-    path = os.path.join(real, locate.CONFIG_NAME)
-    try:
-        text = read_regular(path, limit=MAX_CONFIG_BYTES, name=path).decode("utf-8-sig")
-        if not _MAY_NAME.search(text):
-            return real  # the usual case needs no parser
-        target = find_named(real, _read_named(text))
-    except (OSError, UnicodeDecodeError, ConfigError, StorageError):
-        return real
+    named = _NAMED_BRAINS.get(os.path.join(real, locate.CONFIG_NAME))
+    target = find_named(real, named) if named else ""
     return follow_settings(target) if target else real
 
 
-@lru_cache(maxsize=64)
-def _read_named(text: str) -> str:
-    """Return the brain that the text of a ``lessons.toml`` names. Raises ConfigError."""
-    return parse_settings(text)[0].brain
+def _read_named(path: str) -> str:
+    """Return the brain that a ``lessons.toml`` names, or "" if it names none or is not usable."""
+    try:
+        text = read_regular(path, limit=MAX_CONFIG_BYTES, name=path).decode("utf-8-sig")
+        if not _MAY_NAME.search(text):
+            return ""  # the usual case needs no parser
+        return parse_settings(text)[0].brain
+    except (OSError, UnicodeDecodeError, ConfigError, StorageError):
+        return ""
+
+
+_NAMED_BRAINS = SmallFiles(_read_named)
 
 
 def look(

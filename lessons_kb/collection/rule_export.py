@@ -16,6 +16,14 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.freshness.refresh import refresh_standings
+from lessons_kb.importers.exported_rules import (
+    BEGINS,
+    BLOCK,
+    CARD_LEAD,
+    CAUSE_LEAD,
+    ENDS,
+    FILES_LEAD,
+)
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.model import SEVERITIES, Card
@@ -24,9 +32,7 @@ from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import field, frozen
 
-BEGINS, ENDS = "<!-- lessons: begin -->", "<!-- lessons: end -->"
 _NOTE = "<!-- Written by `lessons export rules`; change the cards instead. -->"
-_BLOCK = re.compile(rf"{re.escape(BEGINS)}.*?{re.escape(ENDS)}\n?", re.DOTALL)
 _MAX_BYTES = 1_000_000
 _NAME = "lessons-{}"
 _HELPS = "helps"
@@ -195,9 +201,9 @@ def _write_rule(card: Card, card_path: str) -> str:
     """Return a card as a rule: its title, cause and checklist."""
     lines = [f"## {defang_line(card.title)}", ""]
     if card.why:
-        lines += [f"Why: {defang_line(card.why)}", ""]
+        lines += [f"{CAUSE_LEAD}{defang_line(card.why)}", ""]
     lines += [f"- {defang_line(item)}" for item in card.checklist]
-    return "\n".join([*lines, "", f"More: {card_path}", ""])
+    return "\n".join([*lines, "", f"{CARD_LEAD}{card_path}", ""])
 
 
 def _write_index_line(card: Card, card_path: str) -> str:
@@ -240,7 +246,7 @@ def _name_paths(card: Card, text: str, form: RuleForm) -> str:
     if not globs or form.general:
         return text
     names = ", ".join(f"`{glob}`" for glob in globs)
-    return f"{text}\nWhen you change {names}.\n"
+    return f"{text}\n{FILES_LEAD}{names}.\n"
 
 
 def _write_header(values: Mapping[str, object]) -> str:
@@ -268,7 +274,7 @@ def _plan_file(project: str, path: str, content: tuple[str, str]) -> RuleChange:
     header, text = content
     old = (before or b"").decode("utf-8", "replace")
     block = f"{BEGINS}\n{_NOTE}\n\n{text.rstrip()}\n{ENDS}\n" if text else ""
-    match = _BLOCK.search(old)
+    match = BLOCK.search(old)
     if match is not None:
         above = old[: match.start()]
         below = old[match.end() :]

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from lessons_kb.cards.keys import split_header
 from lessons_kb.importers.claude_memory import find_memory_type, read_claude_memory
 from lessons_kb.importers.codex_memory import is_codex_memory, read_codex_memory
+from lessons_kb.importers.exported_rules import BEGINS, read_exported_rules
 from lessons_kb.importers.incoming import Imported
-from lessons_kb.importers.rules_file import holds_lessons, is_name_of_lessons, read_notes
+from lessons_kb.importers.rules_file import (
+    holds_lessons,
+    is_name_of_lessons,
+    read_notes,
+    read_rules,
+)
 from lessons_kb.importers.whole_documents import (
     is_decision_record,
     is_rule_document,
     read_decision_record,
     read_rule_document,
 )
+from lessons_kb.values import replace
 
 
 def is_memory(text: str, *, name: str) -> bool:
     """Return whether notes contain a lesson or a rule, and not only prose."""
+    exported = read_exported_rules(text, name=name)
+    if exported.imported.lessons:
+        return True
+    text = exported.rest
     return is_codex_memory(text) or bool(find_memory_type(text)) or holds_lessons(text, name=name)
 
 
@@ -28,7 +40,20 @@ def read_memory(
 
     ``siblings`` are the names of the files in the same folder. Lines of an index that only name
     such a file are skipped. With ``directory``, memories about other projects are also skipped.
+    A rule that `lessons export rules` wrote is one lesson.
     """
+    if BEGINS in text:
+        globs = read_rules(text, name=name).globs
+        exported = read_exported_rules(text, name=name, globs=globs)
+        rest = exported.rest
+        others = Imported(lessons=())
+        if split_header(rest).body.strip():
+            others = read_memory(rest, name=name, siblings=siblings, directory=directory)
+        return replace(
+            others,
+            lessons=(*exported.imported.lessons, *others.lessons),
+            passed_over=(*exported.imported.passed_over, *others.passed_over),
+        )
     if is_codex_memory(text):
         return read_codex_memory(text, name=name, directory=directory)
     if find_memory_type(text):

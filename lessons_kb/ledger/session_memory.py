@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -488,13 +488,21 @@ def _as_list(record: tuple[Any, ...]) -> list[Any]:
     return [*record[:-1]] if record[-1] is None else [*record]
 
 
-def read_memory(journal: Journal, session: str) -> SessionMemory:
+Parser = Callable[[str], SessionMemory]
+"""A function that returns the memory of a stored text, such as ``SessionMemory.from_json``."""
+
+
+def read_memory(
+    journal: Journal, session: str, *, parse: Parser = SessionMemory.from_json
+) -> SessionMemory:
     """Return the memory of a session. Changes to it are not stored; see `lend_memory`."""
-    return SessionMemory.from_json(journal.guard_state(session, SESSION_STATE))
+    return parse(journal.guard_state(session, SESSION_STATE))
 
 
 @contextlib.contextmanager
-def lend_memory(journal: Journal, session: str) -> Iterator[SessionMemory]:
+def lend_memory(
+    journal: Journal, session: str, *, parse: Parser = SessionMemory.from_json
+) -> Iterator[SessionMemory]:
     """Yield the session's memory within one immediate transaction, and store it at the end.
 
     All other hooks of the brain wait for the transaction. Slow work is therefore forbidden inside,
@@ -502,7 +510,7 @@ def lend_memory(journal: Journal, session: str) -> Iterator[SessionMemory]:
     """
     with journal.transaction():
         before = journal.guard_state(session, SESSION_STATE)
-        memory = SessionMemory.from_json(before)
+        memory = parse(before)
         yield memory
         after = memory.to_json()
         if after != before:

@@ -90,6 +90,8 @@ def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> 
     """
     session, journal = hook.event.session, hook.journal
     watches: dict[str, Watch] = {}
+    stored: dict[str, str] = {}
+    """Mapping from each part of the session to the state of its watch as JSON."""
     signals: list[Signal] = []
     changed: set[str] = set()
     is_duplicate = False
@@ -98,15 +100,13 @@ def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> 
         if not event.tool and is_duplicate and event.kind != INTERRUPTION:
             continue
         if part not in watches:
-            stored: object = None
-            with contextlib.suppress(ValueError):
-                stored = json.loads(journal.guard_state(session, part) or "null")
-            watches[part] = load(WATCH_CALLS).Watch.from_state(stored, scope=hook.scope)
+            stored[part] = journal.guard_state(session, part)
+            watches[part] = _read_watch(stored[part], hook.scope)
             if state.prompt_unseen and part == hook.event.part:
                 watches[part].see(Event(kind="prompt"))
+                stored[part] = json.dumps(watches[part].to_state())
                 changed.add(part)
                 state.prompt_unseen = False
-        before = watches[part].to_state()
         new_signals = watches[part].see(event)
         written = state.settle_question(row)
         if new_signals:
@@ -114,10 +114,20 @@ def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> 
             written = replace(written, record={**written.record, **record})
         is_duplicate = not journal.events.write(written, within=hook.event.within)
         if is_duplicate:
-            watches[part] = load(WATCH_CALLS).Watch.from_state(before, scope=hook.scope)
+            watches[part] = _read_watch(stored[part], hook.scope)
             continue
         signals += new_signals
+        stored[part] = json.dumps(watches[part].to_state())
         changed.add(part)
     for part in changed:
-        journal.keep_guard_state(session, json.dumps(watches[part].to_state()), part)
+        journal.keep_guard_state(session, stored[part], part)
     return signals
+
+
+def _read_watch(stored: str, scope: str) -> Watch:
+    """Return the watch with a stored state, or a new watch if the state is not usable."""
+    state: object = None
+    with contextlib.suppress(ValueError):
+        state = json.loads(stored or "null")
+    watch: Watch = load(WATCH_CALLS).Watch.from_state(state, scope=scope)
+    return watch

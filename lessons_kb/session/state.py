@@ -61,6 +61,8 @@ class Hook:
         """Texts in a refusal or a question in addition to the lessons of its block."""
         self.carried: list[WaitingText] = []
         """Texts of earlier events that the answer to a call includes."""
+        self._parsed: tuple[str, SessionMemory] | None = None
+        """The text of the session's memory as it was read last, and the memory, unchanged."""
 
     def open_brains(self) -> Brains:
         """Open the trusted brains once. Each handler calls this first.
@@ -138,15 +140,23 @@ class Hook:
     @cached_property
     def state(self) -> SessionMemory:
         """The session's memory as it was last read. It must not be changed."""
-        return read_memory(self.journal, self.event.context_id)
+        return read_memory(self.journal, self.event.context_id, parse=self._parse_memory)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[SessionMemory]:
         """Yield the session's present memory and store the changes to it. See ``lend_memory``."""
         if not self.event.posted:
             _ = self.working_directory  # no file is touched while the journal is locked
-        with lend_memory(self.journal, self.event.context_id) as self.state:
+        lend = lend_memory(self.journal, self.event.context_id, parse=self._parse_memory)
+        with lend as self.state:
+            self._parsed = None  # the caller may change the memory
             yield self.state
+
+    def _parse_memory(self, stored: str) -> SessionMemory:
+        """Return the memory of a stored text, which is parsed only once if it stays the same."""
+        if self._parsed is None or self._parsed[0] != stored:
+            self._parsed = stored, SessionMemory.from_json(stored)
+        return self._parsed[1]
 
     def close(self) -> None:
         """Close the brains, unless ``find`` keeps them open."""

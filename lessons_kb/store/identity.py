@@ -78,6 +78,7 @@ class Identity:
     """The path of the mark with the token of the record; "" if the path identifies the brain."""
     copied: bool = False
     """Whether the mark was copied from another folder, which still exists."""
+    is_user_brain: bool = False
 
 
 def identify(root: str) -> Identity:
@@ -104,7 +105,13 @@ def identify_real(real: str) -> Identity:
     record_of_path = read_record_of(key)
     if record_of_path is not None and record_of_path.get("root") != real:
         record_of_path = None
-    return Identity(key=key, place=places[0], record=record_of_path, copied=copied)
+    return Identity(
+        key=key,
+        place=places[0],
+        record=record_of_path,
+        copied=copied,
+        is_user_brain=is_user_brain,
+    )
 
 
 def new_mark() -> tuple[str, str]:

@@ -9,7 +9,7 @@ import zlib
 
 from lessons_kb.errors import StorageError
 from lessons_kb.hook_gates import silence_path
-from lessons_kb.store.files import open_regular, write_unsynced
+from lessons_kb.store.files import SmallFiles, open_regular, write_unsynced
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import make_private, write_private
 
@@ -34,8 +34,7 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     needs the pin to determine when the session began.
     """
     path = _session_file(session)
-    with contextlib.suppress(OSError, StorageError), open_regular(path) as file:
-        pinned = os.fsdecode(file.read(_MAX_BYTES))
+    if pinned := _PINS.get(path):
         return pinned if not look or os.path.isdir(pinned) else directory
     with contextlib.suppress(OSError, StorageError):
         folder = os.path.dirname(path)
@@ -44,6 +43,16 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
             forget_older(folder, time.time() - _RETENTION_SECONDS)
         write_unsynced(path, os.fsencode(directory)[:_MAX_BYTES], flags=os.O_EXCL)
     return directory
+
+
+def _read_pin(path: str) -> str:
+    """Return the directory in a pin, or "" if there is no pin."""
+    with contextlib.suppress(OSError, StorageError), open_regular(path) as file:
+        return os.fsdecode(file.read(_MAX_BYTES))
+    return ""
+
+
+_PINS = SmallFiles(_read_pin)
 
 
 def silence_sessions(agent: str, project: str) -> None:

@@ -65,7 +65,7 @@ def _find_record(real: str) -> tuple[str, dict[str, Any] | None]:
     """
     identity = identify_real(real)
     key, record = identity.key, identity.record
-    if record is None or real == real_path(user_brain()):
+    if record is None or identity.is_user_brain:
         return key, record
     if identity.mark:
         # The brain was moved or added to git, and its mark now has another place.

@@ -276,3 +276,25 @@ def test_a_failed_edit_of_cline_has_one_result_and_no_list(recorded):
         call = failed["tool_result"] | {"id": f"call_{number}", "input": arguments}
         texts.append(json.dumps(cline.enter("cline", failed | {"tool_result": call})[0]))
     assert [GUIDANCE in text for text in texts] == [False, False, True]
+
+
+def test_a_resumed_session_of_cline_is_the_same_session(recorded, project):
+    """Its task has a new id, and its chat has the lessons."""
+    cline = recorded("cline-3.0.65")
+    roots = {"workspaceRoots": [str(project)]}
+    edit = {"id": "call_1", "name": "run_commands", "input": {"commands": ["touch bot/run.py"]}}
+    cline.send("agent_start")
+    assert ITEM in cline.send("tool_call", tool_call=edit, **roots)
+    resumed = {"taskId": "conv_2", "agent_id": "agent_2", **roots}
+    assert cline.send("tool_call", tool_call=edit | {"id": "call_2"}, **resumed) == ""
+
+
+def test_a_subagent_of_cline_gets_the_titles_with_its_first_result(recorded, project):
+    cline = recorded("cline-3.0.65")
+    roots = {"workspaceRoots": [str(project)]}
+    cline.send("agent_start")
+    assert TITLES in cline.send("tool_result", **roots)
+    child = {"taskId": "conv_2", "agent_id": "agent_2", "parent_agent_id": "agent_1", **roots}
+    cline.send("agent_start", **child)
+    call = {**cline.find("tool_result")["tool_result"], "id": "call_2"}
+    assert TITLES in cline.send("tool_result", tool_result=call, **child)

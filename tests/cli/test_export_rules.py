@@ -1,5 +1,7 @@
 """Rules for agents without hooks: written in their formats, checked, read back, within a budget."""
 
+import json
+
 import pytest
 
 from lessons_kb import Brain
@@ -160,3 +162,33 @@ def test_the_best_record_comes_first_and_a_harmful_lesson_last_or_never(withheld
     titles = [line[3:] for line in text.split("\n") if line.startswith("## ")]
     best = ["Helping lesson", "Halving lesson", "Plain lesson"]
     assert titles == (best if withheld else [*best, "Harming lesson"])
+
+
+@pytest.mark.parametrize("agent", [form for form in FORMS if form != "skill"])
+def test_an_exported_rule_is_imported_as_one_card(agent, at, project, tmp_path):
+    export(at, project, agent)
+    file = project / SCOPED.get(agent, "AGENTS.md")
+    other = tmp_path / "other"
+    other.mkdir()
+    at(other, "init")
+    file.write_text(file.read_text() + "\n- Never call the bot from a test.\n")
+    copy = other / file.name
+    copy.write_bytes(file.read_bytes())
+    assert at(other, "import", "memory", copy, "--yes").code == 0
+    cards = {row["title"]: row for row in json.loads(at(other, "list", "--json").out)}
+    read_back = cards.pop("Telegram remote execution must require an allowlist")
+    assert not any("Why" in title or "More" in title for title in cards)
+    text = (other / read_back["id"]).read_text()
+    assert [line[6:] for line in text.splitlines() if line.startswith("- [ ] ")] == ITEMS
+    assert "bot/**" in text.split("---")[1]
+    assert "## Root Cause" in text
+
+
+def test_the_index_of_a_skill_is_no_lesson(at, project, tmp_path):
+    export(at, project, "skill")
+    other = tmp_path / "other"
+    other.mkdir()
+    at(other, "init")
+    result = at(other, "import", "memory", project / FORMS["skill"].file, "--dry-run")
+    assert "an index of cards" in result.out
+    assert "0 to create" in result.err

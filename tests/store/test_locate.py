@@ -158,6 +158,12 @@ def test_private_files_are_private_and_whole_or_as_they_were(tmp_path, loose, mo
         "link/..",
         "loop",
         "absent/file",
+        "absent/folder/file",
+        "absent/../file",
+        "absent/",
+        "link/absent",
+        "dangling",
+        "dangling/file",
         ".",
         "",
         "gone (deleted)",
@@ -170,6 +176,7 @@ def test_a_real_path_is_that_of_the_standard_library(tmp_path, monkeypatch, path
     (tmp_path / "gone (deleted)").mkdir()
     (tmp_path / "link").symlink_to("folder")
     (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("folder/absent")
     monkeypatch.chdir(tmp_path)
     assert locate.real_path(path) == os.path.realpath(path)
     assert locate.real_path(str(tmp_path / path)) == os.path.realpath(tmp_path / path)
