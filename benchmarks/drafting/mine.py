@@ -385,8 +385,8 @@ def measure(
             groups = group_commits([commit for commit in by_score if commit.facts.id in inside])
             first = {commit.facts.id for group in groups[:20] for commit in group.commits}
             of_candidates.append(own in first)
-    if of_candidates:
-        figures["candidates r@20"] = round(fmean(of_candidates), 2)
+    if ranked:
+        figures["candidates r@20"] = round(fmean(of_candidates), 2) if of_candidates else 0.0
     for label, found in recalls.items():
         figures[f"{label} r@5"] = round(fmean(hit[0] for hit in found), 2) if found else 0.0
         figures[f"{label} r@20"] = round(fmean(hit[1] for hit in found), 2) if found else 0.0

@@ -33,6 +33,10 @@ first.
 _LITTLE = 30
 """The number of changed lines that a fix needs. Larger changes lose points."""
 _FEW_FILES = 5
+_LINES_PER_FILE = _LITTLE / _FEW_FILES
+"""The number of changed lines that a file of a fix needs to count as a whole file. A fix may change
+one line in each of twenty files and still correct one mistake.
+"""
 _MUCH_BODY = 600
 _MOST_CAUSES, _MOST_FIXES_BEFORE, _MOST_IN_A_ROW = 3, 5, 5
 """The numbers of comments, of earlier fixes, and of commits in a row from which more count no more.
@@ -101,7 +105,7 @@ class Signals(NamedTuple):
     """The logarithm of the ratio of the changed lines to the number that a fix needs."""
     files: float
     """The same logarithm for the changed files without tests. A fix with many tests is not
-    large."""
+    large, and neither is a fix that repeats a few lines in many files."""
     adds: float
     """The share of the changed lines that are added."""
     words: float
@@ -410,7 +414,10 @@ def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: in
     lines = facts.added + facts.removed + facts.test_lines / 4
     excess = math.log1p(lines) - math.log1p(_LITTLE)
     words = _PULL_REQUEST.sub("", _strip_prefix(_read_subject(facts.subject))).split()
-    many_files = math.log1p(facts.files - len(facts.tests)) - math.log1p(_FEW_FILES)
+    files = float(facts.files - len(facts.tests))
+    if message.is_fix:
+        files = min(files, (facts.added + facts.removed) / _LINES_PER_FILE)
+    many_files = math.log1p(files) - math.log1p(_FEW_FILES)
     return Signals(
         fix_subject=float(message.fix_subject),
         repairs=float(message.repairs),

@@ -17,6 +17,7 @@ from benchmarks.retrieval.dedup import (
     measure_templated,
 )
 from lessons_kb.mining.commit_facts import CommitFacts
+from lessons_kb.mining.rank_commits import rank_commits
 from lessons_kb.outcome.evaluation import evaluate
 from lessons_kb.relevance.evaluation_measures import Labelled
 
@@ -105,6 +106,16 @@ def test_a_ranking_that_knows_the_fixes_finds_them_all_and_another_no_more_than_
     guesses = figures(set())
     assert guesses["mine r@20"] == 0.0, "ties count as half above"
     assert guesses["mine p@10"] < 0.2
+
+
+def test_a_history_without_fixes_has_the_columns_of_the_others():
+    scores = {"mine": {facts.id: 0.0 for facts in HISTORY}}
+    ranked = rank_commits(HISTORY)
+    without, with_fix = (
+        measure(HISTORY, fixes, scores, seed=1, ranked=ranked)
+        for fixes in (set(), {HISTORY[50].id})
+    )
+    assert list(without) == list(with_fix)
 
 
 def test_a_lesson_is_linked_to_the_commit_that_shares_its_rare_words():

@@ -121,9 +121,23 @@ def test_a_fix_is_not_lower_because_of_the_files_of_its_tests():
     alone = make_commit("b", 99, message, change)
     scores = {commit.facts.id[0]: commit.score for commit in rank_commits([tested, alone])}
     assert scores["a"] > scores["b"]
-    pages = [patch(f"src/page{n}.py", [], [f"    assert charge({n}) == 1"]) for n in range(9)]
+    lines = [f"    assert charge({n}) == 1" for n in range(9)]
+    pages = [patch(f"src/page{n}.py", [], lines) for n in range(9)]
     wide = make_commit("c", 50, message, change, *pages)
     assert rank_commits([wide])[0].score < scores["b"]
+
+
+def test_a_fix_is_not_lower_because_it_repeats_a_line_in_many_files():
+    def change_pages(message, count):
+        old, new = ["    return post(card)"], ["    return post(card, key=key)"]
+        pages = [patch(f"src/page{number}.py", old, new) for number in range(count)]
+        return rank_commits([make_commit("a", 1, message, *pages)])[0].score
+
+    fix = "fix: do not charge a card twice"
+    assert change_pages(fix, 14) >= change_pages(fix, 1)
+    assert change_pages("Pass the key to the bank", 14) < change_pages(
+        "Pass the key to the bank", 1
+    )
 
 
 @pytest.mark.parametrize("key", ["SHOP-108: ", "[SHOP-108] ", "SHOP-108 ", "#108: ", "(#108) "])
