@@ -16,6 +16,7 @@ from itertools import islice
 from lessons_kb.errors import InputError
 from lessons_kb.model import FILE, GLOB, Anchor
 from lessons_kb.store.file_history import FileHistory, Removal
+from lessons_kb.text.name_changes import UNREADABLE
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import frozen
 
@@ -224,6 +225,8 @@ class ProjectFiles:
                 return _UNCLEAR
             if not current:
                 return _describe(GONE, removal)
+            if UNREADABLE in current:  # no card can name this path
+                return _UNCLEAR
             if current in self._head:
                 return _describe(MOVED, removal, current)
         return _UNCLEAR

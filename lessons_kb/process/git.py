@@ -97,8 +97,8 @@ def run_git(
 ) -> Done:
     """Run git in ``cwd`` so that the repository there cannot start a program.
 
-    The output is cut at ``limit`` bytes, or at MAX_BYTES if it is 0. Raises GitError if git takes
-    longer than ``seconds``, or than is usual for the command if that is 0.
+    The output is cut at ``limit`` bytes, or at MAX_BYTES if it is 0. Raises GitError if a signal
+    ends git, or if it takes longer than ``seconds``, or than is usual for the command if that is 0.
     """
     limit = limit or MAX_BYTES
     with _start_git(cwd, *arguments, stdin=stdin, seconds=seconds, **environment) as running:
@@ -134,6 +134,8 @@ class _RunningGit:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
+        self.is_ended = False
+        """Whether ``end`` was called."""
         self.code = 0
         self.error = ""
 
@@ -144,6 +146,7 @@ class _RunningGit:
 
     def end(self) -> None:
         """End git and its children."""
+        self.is_ended = True
         end_tree(self._process.pid)
 
 
@@ -198,6 +201,9 @@ def _start_git(
                 f"git {arguments[0]} gave no answer in {seconds:.3g} seconds; "
                 "run `git status` to see what it waits for"
             )
+        if running.code < 0 and not running.is_ended:  # its output is cut somewhere
+            signal_number = -running.code
+            raise GitError(f"git {arguments[0]} was ended by signal {signal_number}; try again")
         errors.seek(0)
         running.error = errors.read(10_000).decode("utf-8", "replace")
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lessons_kb.errors import GitError
 from lessons_kb.process.git import Repository, decode, explain, run_git, stream_git
-from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, parse_name_changes
+from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, decode_names, parse_name_changes
 
 _MAX_BYTES = 400_000_000
 """The size limit of a history of names: 100,000 commits of a large project."""
@@ -179,7 +179,7 @@ def list_head(top: str) -> frozenset[str]:
     done = run_git(top, "ls-tree", "-r", "-z", "--name-only", "HEAD", limit=_MAX_BYTES)
     if done.code or done.truncated:
         raise GitError(explain(done.error, top))
-    return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
+    return frozenset(decode_names(done.output)) - {""}
 
 
 def find_words(

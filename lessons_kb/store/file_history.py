@@ -17,13 +17,12 @@ from lessons_kb.store.files import sqlite_error
 from lessons_kb.text.name_changes import NamedCommit
 
 HISTORY_NAME = "history.sqlite"
-_FORMAT = 4
+_FORMAT = 5
 _PATIENCE = 30.0
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE commits (
-  number INTEGER PRIMARY KEY, id TEXT NOT NULL, day TEXT NOT NULL,
-  parent TEXT NOT NULL, is_merge INTEGER NOT NULL
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, day TEXT NOT NULL, parents TEXT NOT NULL
 );
 CREATE INDEX commits_by_day ON commits (day);
 CREATE TABLE paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
@@ -81,6 +80,8 @@ class FileHistory:
         except sqlite3.Error as error:
             raise sqlite_error(error, path, "free space, or delete the file") from None
         self._commit_of_day: dict[str, str] = {}
+        self._parents: dict[int, list[int]] = {}
+        """The numbers of the parents of each commit, once they are needed."""
 
     @staticmethod
     def _open(path: str) -> sqlite3.Connection:
@@ -119,6 +120,7 @@ class FileHistory:
     def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:
         """Store commits, oldest first. ``afresh`` deletes all other commits."""
         self._commit_of_day.clear()
+        self._parents.clear()
         with one_transaction(self._db):
             if afresh:
                 for table in _ALL_TABLES:
@@ -126,17 +128,16 @@ class FileHistory:
                 self._db.execute("DROP INDEX IF EXISTS changes_by_content")
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM commits").fetchone()
             known = dict(self._db.execute("SELECT path, id FROM paths"))
-            places: list[tuple[int, str, str, str, bool]] = []
+            places: list[tuple[int, str, str, str]] = []
             new: list[tuple[str, int]] = []
             changes: list[tuple[int, int, str, str]] = []
             for number, commit in enumerate(commits, last + 1):
-                parent = next(iter(commit.parents), "")
-                places.append((number, commit.id, commit.day, parent, len(commit.parents) > 1))
+                places.append((number, commit.id, commit.day, " ".join(commit.parents)))
                 for status, name, _target, blob in commit.changes:
                     path = known.get(name)
                     if path is None:
                         path = known[name] = len(known) + 1
-                        new.append((_encode(name), path))
+                        new.append((name, path))
                     changes.append((path, number, status, blob[:_HASH_DIGITS]))
                 if len(changes) > _BATCH:
                     self._write(places, new, changes)
@@ -146,13 +147,13 @@ class FileHistory:
 
     def _write(
         self,
-        commits: list[tuple[int, str, str, str, bool]],
+        commits: list[tuple[int, str, str, str]],
         paths: list[tuple[str, int]],
         changes: list[tuple[int, int, str, str]],
     ) -> None:
         """Write rows of three tables, and empty the lists."""
-        self._db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?, ?)", commits)
-        self._db.executemany("INSERT OR IGNORE INTO paths (path, id) VALUES (?, ?)", paths)
+        self._db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?)", commits)
+        self._db.executemany("INSERT INTO paths (path, id) VALUES (?, ?)", paths)
         self._db.executemany("INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)", sorted(changes))
         for rows in (commits, paths, changes):
             rows.clear()
@@ -207,15 +208,14 @@ class FileHistory:
 
     def list_merges(self) -> list[str]:
         """Return the merges of the main line, latest first."""
-        rows = self._db.execute("SELECT id, parent, is_merge FROM commits")
-        commits = {id_: (parent, is_merge) for id_, parent, is_merge in rows}
+        parents = dict(self._db.execute("SELECT id, parents FROM commits"))
         merges = []
         current = self.head
-        while current in commits:
-            parent, is_merge = commits[current]
-            if is_merge:
+        while current in parents:
+            first, _, others = parents[current].partition(" ")
+            if others:
                 merges.append(current)
-            current = parent
+            current = first
         return merges
 
     def add_removals(self, merges: Iterable[NamedCommit], paths: Iterable[str]) -> None:
@@ -230,7 +230,7 @@ class FileHistory:
             {
                 "number": numbers[merge.id],
                 "content": change.blob[:_HASH_DIGITS],
-                "path": _encode(change.path),
+                "path": change.path,
             }
             for merge in merges
             for change in merge.changes
@@ -253,8 +253,7 @@ class FileHistory:
         """Store the files that commits renamed: for each commit, the new path of each old one."""
         rows = [(commit, _ALL_READ, "") for commit in renames]
         for commit, targets in renames.items():
-            paths = ((_encode(old), _encode(new)) for old, new in targets.items())
-            rows += [(commit, old, new) for old, new in paths]
+            rows += [(commit, old, new) for old, new in targets.items()]
         with one_transaction(self._db):
             self._db.executemany("INSERT OR REPLACE INTO renames VALUES (?, ?, ?)", rows)
 
@@ -311,24 +310,52 @@ class FileHistory:
 
         ``number`` is the position of the commit in the history. An empty file has no copies.
         """
-        rows = self._db.execute(
-            "SELECT DISTINCT copy.path FROM paths"
-            " JOIN changes AS removed ON removed.path = paths.id AND removed.number = :number"
-            " JOIN changes AS added ON added.content = removed.content AND added.number <= :number"
-            " JOIN paths AS copy ON copy.id = added.path"
-            " WHERE paths.path = :path AND removed.content NOT IN (:empty, :empty_sha256)"
-            " AND added.status != 'D'"
-            " AND NOT EXISTS (SELECT 1 FROM changes AS later WHERE later.path = added.path"
-            "  AND later.number > added.number AND later.number <= :number)"
-            " ORDER BY copy.path",
-            {
-                "path": path,
-                "number": number,
-                "empty": _EMPTY,
-                "empty_sha256": _EMPTY_SHA256,
-            },
+        sql = (
+            "SELECT content FROM paths JOIN changes ON changes.path = paths.id"
+            " WHERE paths.path = ? AND number = ?"
         )
-        return [str(copy) for (copy,) in rows]
+        (removed,) = self._db.execute(sql, (path, number)).fetchone()
+        if removed in (_EMPTY, _EMPTY_SHA256):
+            return []
+        rows = self._db.execute(
+            "SELECT paths.path, number, iif(status = 'D', '', content)"
+            " FROM changes JOIN paths ON paths.id = changes.path"
+            " WHERE number <= :number AND paths.path != :path AND changes.path IN"
+            " (SELECT path FROM changes WHERE content = :removed AND status != 'D'"
+            "  AND number <= :number) ORDER BY number",
+            {"path": path, "number": number, "removed": removed},
+        ).fetchall()
+        if not rows:
+            return []
+        first_change = rows[0][1]
+        ancestors = self._find_ancestors(number, first_change)
+        contents = {copy: content for copy, change, content in rows if change in ancestors}
+        return sorted(copy for copy, content in contents.items() if content == removed)
+
+    def _find_ancestors(self, number: int, first: int) -> set[int]:
+        """Return the numbers of a commit and its ancestors, from the number ``first`` on."""
+        if not self._parents:
+            self._parents = self._read_parents()
+        ancestors: set[int] = set()
+        following = [number]
+        while following:
+            current = following.pop()
+            if current >= first and current not in ancestors:
+                ancestors.add(current)
+                following += self._parents[current]
+        return ancestors
+
+    def _read_parents(self) -> dict[int, list[int]]:
+        """Return a mapping from the number of each commit to those of its parents.
+
+        The commit before takes the place of a parent that git could not read.
+        """
+        rows = self._db.execute("SELECT number, id, parents FROM commits").fetchall()
+        numbers = {commit: number for number, commit, _parents in rows}
+        return {
+            number: [numbers.get(parent, number - 1) for parent in parents.split()]
+            for number, _commit, parents in rows
+        }
 
     def read_words(self, commit: str) -> dict[str, bool]:
         """Return the words that were searched in a commit, each with whether it occurs there."""
@@ -346,11 +373,6 @@ class FileHistory:
         kept = json.dumps([*but])
         sql = "DELETE FROM words WHERE commit_id NOT IN (SELECT value FROM json_each(?))"
         self._db.execute(sql, (kept,))
-
-
-def _encode(path: str) -> str:
-    """Return a path that SQLite can store. Bytes that are not UTF-8 become question marks."""
-    return path.encode("utf-8", "replace").decode()
 
 
 def _make_tables(db: sqlite3.Connection, _version: int) -> None:

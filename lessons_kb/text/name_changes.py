@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from lessons_kb.values import frozen
 
+UNREADABLE = "\ufffd"
+"""The character in place of a byte that is not UTF-8."""
 HEAD_MARK = "\x01"
 """The mark at the start of the head of a commit. No status starts with it."""
 
@@ -70,10 +72,17 @@ def _make_commit(head: Sequence[str], changes: Iterable[NameChange]) -> NamedCom
 
 
 def _split(parts: Iterable[bytes]) -> Iterator[str]:
-    """Yield the texts between the NUL bytes of a text that comes in parts."""
+    """Yield the texts that end with a NUL byte in a text that comes in parts."""
     rest = b""
     for part in parts:
         whole, end, rest = (rest + part).rpartition(b"\0")
         if end:
-            yield from whole.decode("utf-8", "surrogateescape").split("\0")
-    yield rest.decode("utf-8", "surrogateescape")
+            yield from decode_names(whole)
+
+
+def decode_names(names: bytes) -> list[str]:
+    """Return names that are separated by NUL bytes.
+
+    A byte that is not UTF-8 becomes the character UNREADABLE, which can be stored and compared.
+    """
+    return names.decode("utf-8", "replace").split("\0")

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 
 import pytest
 
@@ -354,3 +355,50 @@ def test_a_card_most_of_whose_names_still_exist_is_given_with_a_caveat(shop, wri
     standing = stand()["mail"]
     assert standing.silenced == ""
     assert standing.caveat == "Note: src/mail.py is gone."
+
+
+def write_file(shop, name, content):
+    """Write a file whose name is given in bytes, since it need not be UTF-8."""
+    path = os.path.join(os.fsencode(shop), name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8")
+def test_names_that_are_not_utf_8_mix_up_no_files(shop, write_card, stand):
+    write_file(shop, b"src/caf\xe9.py", b"1\n")
+    write_file(shop, b"src/caf\xe8.py", b"2\n")
+    names = ("first", "second", "third", "fourth")
+    for number, name in enumerate(names):
+        write_file(shop, b"src/caf\xe9.py", b"%d\n" % number)
+        text = f"def {name}(): pass\n" * 9
+        commit(shop, "add", f"2026-01-01T13:0{number}:00+00:00", **{f"src/{name}.py": text})
+        write_card(name, f"paths: [src/{name}.py]\n")
+        stand()
+    remove(shop, *(f"src/{name}.py" for name in names))
+    standings = stand()
+    assert [standings[name].silenced[:5] for name in names] == ["src/f", "src/s", "src/t", "src/f"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8")
+def test_a_file_that_was_moved_to_a_name_that_is_not_utf_8_is_of_unknown_fate(
+    shop, write_card, stand
+):
+    write_card("mail", "paths: [src/mail.py]\n")
+    content = (shop / "src/mail.py").read_bytes()
+    write_file(shop, b"src/caf\xe9.py", content)
+    remove(shop, "src/mail.py")
+    assert stand() == {"mail": CURRENT}
+
+
+def test_the_configuration_of_the_user_hides_no_files(shop, write_card, stand, monkeypatch):
+    write_card("mail", "paths: [src/mail.py]\n")
+    write_card("cart", "paths: [src/cart.py]\n")
+    move(shop, "src/mail.py", "src/post.py")
+    remove(shop, "src/cart.py")
+    own = kit.write(shop.parent, "gitconfig", "[log]\nshowRoot = false\n[diff]\norderFile = away\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+    standings = stand()
+    assert standings["mail"].follows == ("src/post.py",)
+    assert standings["cart"].silenced

@@ -3,6 +3,10 @@
 `doctor` says which commits git cannot read, and why.
 """
 
+import os
+import shutil
+import sys
+
 import pytest
 
 from lessons_kb import Brain
@@ -142,3 +146,27 @@ def test_doctor_sees_that_the_history_was_repaired(shop, lost, lessons, monkeypa
     assert not find_lines(lessons, "git cannot read")
     assert find_lines(lessons, "freshness", "guard files that were moved")
     assert "moved-path" in lessons("lint").out
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="the program that stands in for git is a script"
+)
+@pytest.mark.parametrize("length", [1, 50, 150, 400])
+def test_a_git_that_is_killed_half_way_leaves_all_cards_current(
+    shop, write_card, stand, tmp_path, monkeypatch, length
+):
+    write_card("mail", "paths: [src/mail.py]\n")
+    git(shop, "rm", "-q", "src/mail.py")
+    kit.commit(shop, "remove", "2026-03-02T12:00:00+00:00")
+    real = shutil.which("git")
+    script = (
+        "#!/bin/sh\n"
+        f'case " $* " in *" log "*) {real} "$@" | head -c {length}; kill -9 $$;; esac\n'
+        f'exec {real} "$@"\n'
+    )
+    kit.write(tmp_path, "bin/git", script).chmod(0o755)
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        assert stand() == {"mail": CURRENT}
+    kit.commit(shop, "next", "2026-03-03T12:00:00+00:00", **{"src/new.py": "1\n"})
+    assert stand()["mail"].silenced

@@ -197,6 +197,14 @@ def test_a_git_process_that_hangs_is_ended(repo, monkeypatch, tmp_path, read):
     os.close(held)
 
 
+@pytest.mark.parametrize("read", [read_diff, Repository, list_files, list_commits])
+def test_a_git_process_that_a_signal_ends_is_an_error(repo, monkeypatch, tmp_path, read):
+    program(tmp_path / "bin" / "git", "echo part; kill -9 $$")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(GitError, match="git rev-parse was ended by signal 9"):
+        read(str(repo))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("lost", ["one", "all"])
 def test_commits_whose_content_a_clone_lacks_are_left_out(repo, lost):

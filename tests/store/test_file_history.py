@@ -19,9 +19,14 @@ def history(tmp_path: Path) -> Iterator[FileHistory]:
 
 
 def commit(number: int, *changes: tuple[str, str, str], parents: str = "") -> NamedCommit:
+    """Return a commit, whose parent is the commit before it unless ``parents`` are given."""
     named = tuple(NameChange(status, path, "", blob) for status, path, blob in changes)
+    before = [f"c{number - 1}"] if number > 1 else []
     return NamedCommit(
-        id=f"c{number}", day=f"2026-01-{number:02}", parents=tuple(parents.split()), changes=named
+        id=f"c{number}",
+        day=f"2026-01-{number:02}",
+        parents=tuple(parents.split() or before),
+        changes=named,
     )
 
 
@@ -61,6 +66,36 @@ def test_a_copy_that_came_later_does_not_count(history: FileHistory) -> None:
     later = commit(3, ("A", "copy", CONTENT))
     history.add([first, removal, later], head="c3", afresh=True)
     assert history.find_copies("old", 2) == []
+
+
+def test_a_copy_that_another_line_edited_is_still_a_copy(history: FileHistory) -> None:
+    commits = [
+        commit(1, ("A", "old", CONTENT)),
+        commit(2, ("A", "copy", CONTENT)),
+        commit(3, ("M", "copy", OTHER), parents="c2"),
+        commit(4, ("D", "old", CONTENT), parents="c2"),
+        commit(5, parents="c4 c3"),
+    ]
+    history.add(commits, head="c5", afresh=True)
+    assert history.find_copies("old", 4) == ["copy"]
+
+
+def test_a_copy_on_another_line_does_not_count(history: FileHistory) -> None:
+    commits = [
+        commit(1, ("A", "old", CONTENT)),
+        commit(2, ("A", "copy", CONTENT), parents="c1"),
+        commit(3, ("D", "old", CONTENT), parents="c1"),
+        commit(4, parents="c3 c2"),
+    ]
+    history.add(commits, head="c4", afresh=True)
+    assert history.find_copies("old", 3) == []
+
+
+def test_a_commit_that_git_cannot_read_hides_no_copy(history: FileHistory) -> None:
+    first = commit(1, ("A", "old", CONTENT), ("A", "copy", CONTENT))
+    removal = commit(2, ("D", "old", CONTENT), parents="unreadable")
+    history.add([first, removal], head="c2", afresh=True)
+    assert history.find_copies("old", 2) == ["copy"]
 
 
 def test_an_empty_file_has_no_copies(history: FileHistory) -> None:
