@@ -181,6 +181,21 @@ def test_the_start_after_a_compaction_of_qwen_code_brings_titles_and_lessons(rec
     assert ITEM in given
 
 
+def test_a_new_process_of_qwen_code_has_the_lessons_of_the_last_compaction(recorded):
+    """They were in the system prompt of the former process, and the chat lacks them."""
+    qwen = recorded("qwen-code-0.24.4")
+    qwen.send("SessionStart")
+    qwen.send("UserPromptSubmit", prompt=PROMPT)
+    qwen.send("PostCompact")
+    qwen.enter("qwen-code", find_start(qwen, "compact"))
+    resumed = find_start(qwen, "resume") | {"session_id": qwen.find("SessionStart")["session_id"]}
+    for prompt in ("rename the variable", "rename it back"):
+        given = json.dumps(qwen.enter("qwen-code", resumed)[0])
+        qwen.send("UserPromptSubmit", prompt=prompt)
+        assert ITEM in given
+        assert TITLES in given
+
+
 def make_gate(project, path):
     """Let the card about migrations hold back a change of another file once."""
     card = project / "lessons" / "drop-column.md"
