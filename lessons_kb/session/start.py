@@ -23,6 +23,8 @@ from lessons_kb.store.locations import state_home
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.sanitize import clean_line
 
+_NEW = "new"
+"""The source of a session of Copilot CLI without a chat."""
 _CONTINUED = ("", "resume")
 """Sources of a start in a new process, which may continue an earlier session."""
 _WEEK = 7 * 86_400
@@ -52,7 +54,9 @@ def answer(hook: Hook) -> Answer:
         record.note(state)
         state.unattended = event.unattended
         texts = _find_system_lessons(hook, state)
-        texts += state.take_titles(titles, whole=is_whole(titles))
+        # Copilot CLI sends the first prompt of a new session while the hook of its start runs.
+        if event.source != _NEW or not state.titles_from:
+            texts += state.take_titles(titles, whole=is_whole(titles))
         if all_cards is not None:
             texts = [(BLOCK, all_cards.give(hook))]
         context = state.deliver(texts, hook.can)

@@ -313,3 +313,23 @@ def test_a_subagent_of_cline_gets_the_titles_with_its_first_result(recorded, pro
     cline.send("agent_start", **child)
     call = {**cline.find("tool_result")["tool_result"], "id": "call_2"}
     assert TITLES in cline.send("tool_result", tool_result=call, **child)
+
+
+def test_copilot_gets_titles_and_lessons_by_its_recorded_events(recorded):
+    copilot = recorded("copilot-cli-1.0.102")
+    assert TITLES in copilot.send("new")
+    given = copilot.send("UserPromptSubmit")
+    assert ITEM in given
+    assert TITLES not in given
+    for name in ("PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
+        assert "dditionalContext" not in copilot.send(name)
+
+
+def test_gemini_gets_titles_and_lessons_with_its_first_prompt(recorded):
+    gemini = recorded("gemini-cli-0.61.0")
+    assert gemini.send("SessionStart") == "", "with context, a resume drops the first prompt"
+    given = gemini.send("BeforeAgent")
+    assert ITEM in given
+    assert TITLES in given
+    for name in ("BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"):
+        assert "additionalContext" not in gemini.send(name)
