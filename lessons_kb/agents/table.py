@@ -399,6 +399,7 @@ _ROWS = (
             "PostToolBatch",
         ),
         lines_at=("Stop",),
+        forgets_start=True,
         project=("QWEN_PROJECT_DIR",),
         within=0.02,
         begins="",
@@ -429,6 +430,7 @@ _ROWS = (
         lines_at=("prompt", "after", "failed", "stop"),
         refuses_at=("before",),
         repeats_start=True,  # in the system prompt, which opencode builds for each request
+        forgets_start=True,
         within=0.5,
         begins='"event":"start"',
         headless="run --pure --agent drafter --format json --title draft",
@@ -466,6 +468,7 @@ _ROWS = (
         lines_at=("prompt", "after", "failed", "stop"),
         refuses_at=("before",),
         repeats_start=True,
+        forgets_start=True,
         within=0.5,
         begins='"event":"start"',
         program="kilo",

@@ -209,6 +209,10 @@ class SessionMemory:
     """
     all_titles: bool = False
     """Whether these were the titles of all cards."""
+    system_lessons: str = ""
+    """The lessons of the last compaction, if they are only in the system prompt. See
+    ``AgentTraits.forgets_start``.
+    """
     shown: list[Remark] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     """The card and the item of each open item that was named to the user."""

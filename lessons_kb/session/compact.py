@@ -55,6 +55,7 @@ def answer(hook: Hook) -> Answer:
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
         texts += state.take_titles(titles, whole=is_whole(titles))
         context = state.deliver(texts, can)
+        state.system_lessons = block.text if can.forgets_start else ""
     return Answer(context=context, block=block)
 
 

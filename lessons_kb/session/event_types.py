@@ -117,6 +117,9 @@ class AgentTraits:
     repeats_start: bool = False
     """Whether each request has the text from the start of the session, so that no compaction
     removes it. A process that resumes the session needs it again."""
+    forgets_start: bool = False
+    """Whether the texts of a start and of a compaction are in the system prompt, which each process
+    builds anew, and not in the chat."""
     max_bytes: int = 9_900
     """Maximum size of one text in bytes, slightly below the lowest limit of any agent. Codex
     removes the middle of a text of more than 10,000 bytes, and Claude Code moves a text of more

@@ -8,7 +8,7 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.titles import is_whole
-from lessons_kb.ledger.session_memory import BLOCK, START, SessionMemory
+from lessons_kb.ledger.session_memory import AGAIN, BLOCK, START, SessionMemory
 from lessons_kb.ledger.withheld import is_withholding
 from lessons_kb.on_demand import PACK_ALL, load
 from lessons_kb.outcome.why import find_withheld_before
@@ -23,6 +23,10 @@ from lessons_kb.store.locations import state_home
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.sanitize import clean_line
 
+_NEW = "new"
+"""The source of a session of Copilot CLI without a chat."""
+_CONTINUED = ("", "resume")
+"""Sources of a start in a new process, which may continue an earlier session."""
 _WEEK = 7 * 86_400
 
 
@@ -49,7 +53,10 @@ def answer(hook: Hook) -> Answer:
             return NOTHING
         record.note(state)
         state.unattended = event.unattended
-        texts = state.take_titles(titles, whole=is_whole(titles))
+        texts = _find_system_lessons(hook, state)
+        # Copilot CLI sends the first prompt of a new session while the hook of its start runs.
+        if event.source != _NEW or not state.titles_from:
+            texts += state.take_titles(titles, whole=is_whole(titles))
         if all_cards is not None:
             texts = [(BLOCK, all_cards.give(hook))]
         context = state.deliver(texts, hook.can)
@@ -61,6 +68,14 @@ def answer(hook: Hook) -> Answer:
     with contextlib.suppress(ConfigError, StorageError):
         hook.journal.prune_daily(lambda: brain.settings.journal.retention_days, now=hook.now)
     return Answer(context=context, lines=lines)
+
+
+def _find_system_lessons(hook: Hook, state: SessionMemory) -> list[tuple[str, str]]:
+    """Return the lessons of the last compaction if they were in the system prompt of a process that
+    has ended.
+    """
+    is_continued = hook.event.takes_context and hook.event.source in _CONTINUED
+    return [(AGAIN, state.system_lessons)] if is_continued and state.system_lessons else []
 
 
 def _is_first_report(hook: Hook, state: SessionMemory) -> bool:

@@ -116,6 +116,13 @@ def test_after_a_compaction_the_lessons_stand_in_the_system_prompt(run):
     assert steps[4]["system"] == steps[3]["system"]
 
 
+def test_a_new_process_has_the_lessons_of_the_last_compaction(run):
+    compact = "experimental.session.compacting", {"sessionID": SESSION}, {"context": []}
+    run(ask(), system(), compact)
+    steps = run(ask("rename the variable", message="msg_2"), system())
+    assert ITEM in steps[1]["system"][-1]
+
+
 def test_the_request_for_a_title_gets_no_text(run):
     steps = run(ask(), system("You are a title generator. You output ONLY a thread title."))
     assert len(steps[1]["system"]) == 1

@@ -181,6 +181,21 @@ def test_the_start_after_a_compaction_of_qwen_code_brings_titles_and_lessons(rec
     assert ITEM in given
 
 
+def test_a_new_process_of_qwen_code_has_the_lessons_of_the_last_compaction(recorded):
+    """They were in the system prompt of the former process, and the chat lacks them."""
+    qwen = recorded("qwen-code-0.24.4")
+    qwen.send("SessionStart")
+    qwen.send("UserPromptSubmit", prompt=PROMPT)
+    qwen.send("PostCompact")
+    qwen.enter("qwen-code", find_start(qwen, "compact"))
+    resumed = find_start(qwen, "resume") | {"session_id": qwen.find("SessionStart")["session_id"]}
+    for prompt in ("rename the variable", "rename it back"):
+        given = json.dumps(qwen.enter("qwen-code", resumed)[0])
+        qwen.send("UserPromptSubmit", prompt=prompt)
+        assert ITEM in given
+        assert TITLES in given
+
+
 def make_gate(project, path):
     """Let the card about migrations hold back a change of another file once."""
     card = project / "lessons" / "drop-column.md"
@@ -298,3 +313,23 @@ def test_a_subagent_of_cline_gets_the_titles_with_its_first_result(recorded, pro
     cline.send("agent_start", **child)
     call = {**cline.find("tool_result")["tool_result"], "id": "call_2"}
     assert TITLES in cline.send("tool_result", tool_result=call, **child)
+
+
+def test_copilot_gets_titles_and_lessons_by_its_recorded_events(recorded):
+    copilot = recorded("copilot-cli-1.0.102")
+    assert TITLES in copilot.send("new")
+    given = copilot.send("UserPromptSubmit")
+    assert ITEM in given
+    assert TITLES not in given
+    for name in ("PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
+        assert "dditionalContext" not in copilot.send(name)
+
+
+def test_gemini_gets_titles_and_lessons_with_its_first_prompt(recorded):
+    gemini = recorded("gemini-cli-0.61.0")
+    assert gemini.send("SessionStart") == "", "with context, a resume drops the first prompt"
+    given = gemini.send("BeforeAgent")
+    assert ITEM in given
+    assert TITLES in given
+    for name in ("BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"):
+        assert "additionalContext" not in gemini.send(name)

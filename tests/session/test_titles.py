@@ -85,6 +85,13 @@ def test_copilot_gets_them_again_with_the_prompt_after_a_compaction_and_so_does_
     assert LINE in context_of(session("copilot-cli", "s2").prompt(PROMPT))
 
 
+def test_a_new_session_whose_prompt_is_answered_before_its_start_gets_them_once(session):
+    """Copilot CLI sends the first prompt while the hook of the start still runs."""
+    copilot = session("copilot-cli")
+    assert LINE in context_of(copilot.prompt(PROMPT))
+    assert LINE not in context_of(copilot.say("SessionStart", source="new"))
+
+
 def test_each_subagent_gets_them_once(claude, session):
     begin = {"agent_id": "a1", "agent_type": "Explore"}
     assert LINE in claude.say("SubagentStart", **begin).context
