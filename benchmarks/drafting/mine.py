@@ -17,7 +17,9 @@ commit is a fix if its subject names, last, a pull request that stands below a h
 each read beside the history: ``fix`` names the commit that corrects the mistake, ``design`` the commit
 with which the lesson came as a feature or a restructuring, and ``none`` means that no commit of this
 history tells the mistake (a rule, a method, another repository, or a fault that was never committed).
-For these repositories, recall is that of the lessons with a fix. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
+For these repositories, recall is that of the lessons with a fix. It also has the lessons of two
+unseen repositories, XIC_Extractor and nuxt-edge-agentic-rag, which a reader labelled without the
+ranks. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
 said of the first ten commits of such histories, by the commits' hashes.
 """
 

@@ -1,8 +1,9 @@
 """The first candidates of `lessons mine`, by one or two builds, judged by readers.
 
 ``--write FOLDER`` runs the command itself in a copy of each clone and writes a folder for each
-reader: the candidates of all builds in random order, without rank or build. ``--collect FOLDER``
-reads what they answered.
+reader: the candidates of all builds that nobody has judged yet, in random order, without rank or
+build. ``--collect FOLDER`` reads what they answered and adds it to the earlier verdicts. What was
+the build ``this`` becomes ``former``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import os
 import subprocess
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FIRST = 20
 READERS = ("mine-reader-1", "mine-reader-2")
 VERDICTS = ("yes", "no", "unsure")
+_FORMER = {"this": "former"}
 KEY = "key.jsonl"
 ANSWERS = "answers.jsonl"
 JUDGED = HERE / "judged" / "mine_first.jsonl"
@@ -67,9 +69,14 @@ class Item:
     places: dict[str, int]
     """Build → its place among the first candidates, from 1."""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The repository and the commit."""
+        return self.repository, self.commit
+
 
 def write_packets(clones: Sequence[str], into: str, *, against: str | None, seed: int) -> int:
-    """Write the folders of the readers; return the number of commits."""
+    """Write the folders of the readers; return the number of commits that they judge."""
     builds = {"this": str(HERE.parent)}
     if against:
         builds["other"] = against
@@ -84,20 +91,23 @@ def write_packets(clones: Sequence[str], into: str, *, against: str | None, seed
     folder_of = {Path(clone).name.replace("+", "/"): clone for clone in clones}
     target = Path(into)
     target.mkdir(parents=True, exist_ok=True)
-    rows = []
+    judged = _read_judged()
+    known = [item for item in items if item.key in judged]
+    unknown = [item for item in items if item.key not in judged]
+    rows = [{"reader": "", "file": "", **asdict(item)} for item in known]
     for number, reader in enumerate(READERS):
-        shuffled = Random(seed + number).sample(items, len(items))
+        shuffled = Random(seed + number).sample(unknown, len(unknown))
         commits = target / reader / "commits"
         commits.mkdir(parents=True, exist_ok=True)
         for place, item in enumerate(shuffled, 1):
             text = _show_commit(folder_of[item.repository], item.commit)
             (commits / f"{place:03}.md").write_text(text, encoding="utf-8")
             rows.append({"reader": reader, "file": f"{place:03}", **asdict(item)})
-        readme = _README.format(count=len(items), answers=ANSWERS)
+        readme = _README.format(count=len(unknown), answers=ANSWERS)
         (target / reader / "README.md").write_text(readme, encoding="utf-8")
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (target / KEY).write_text(lines, encoding="utf-8")
-    return len(items)
+    return len(unknown)
 
 
 def list_first(clone: str, build: str) -> list[str]:
@@ -143,17 +153,34 @@ def _show_commit(clone: str, commit: str) -> str:
 def collect(into: str) -> dict[str, Any]:
     """Print and return the precision of each build by each reader, and their agreement."""
     target = Path(into)
-    verdicts: dict[tuple[str, str], dict[str, str]] = {}
-    items: dict[tuple[str, str], Item] = {}
     answers = {reader: _read_answers(target / reader / ANSWERS) for reader in READERS}
-    for line in (target / KEY).read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        key = (row["repository"], row["commit"])
-        items[key] = Item(repository=row["repository"], commit=row["commit"], places=row["places"])
-        verdict = answers[row["reader"]].get(row["file"], "unsure")
-        verdicts.setdefault(key, {})[row["reader"]] = verdict
+    rows = [json.loads(line) for line in (target / KEY).read_text(encoding="utf-8").splitlines()]
+    judged = _read_judged()
+    verdicts = {
+        key: dict(zip(READERS, row["verdicts"], strict=True)) for key, row in judged.items()
+    }
+    repositories = {row["repository"] for row in rows}
+    items: dict[tuple[str, str], Item] = {}
+    for key, row in judged.items():
+        places = row["places"]
+        if row["repository"] in repositories:
+            places = {_FORMER.get(build, build): place for build, place in places.items()}
+        items[key] = Item(repository=row["repository"], commit=row["commit"], places=places)
+    for row in rows:
+        item = Item(repository=row["repository"], commit=row["commit"], places=row["places"])
+        before = items.get(item.key, item)
+        items[item.key] = replace(item, places=before.places | item.places)
+        if row["reader"]:
+            verdict = answers[row["reader"]].get(row["file"], "unsure")
+            verdicts.setdefault(item.key, {})[row["reader"]] = verdict
     _keep(items, verdicts)
     return _print_precision(items, verdicts)
+
+
+def _read_judged() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the committed verdicts: repository and commit → row."""
+    rows = map(json.loads, JUDGED.read_text(encoding="utf-8").splitlines())
+    return {(row["repository"], row["commit"]): row for row in rows}
 
 
 def _read_answers(path: Path) -> dict[str, str]:

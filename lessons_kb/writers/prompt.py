@@ -34,6 +34,10 @@ _MAX_COMPARED_ITEMS, _MAX_COMPARED_TEXT = 12, 300
 """The parts of a card that are compared. A longer text is shortened."""
 _MAX_FOLDERS = 60
 _MODELS, _TRIED, _NEAR = 2, 12, 4
+_MAX_MODEL_ITEMS = 5
+"""The maximum number of checklist items of a card that is shown as an example. The prompt asks for
+two to four.
+"""
 _MARK = "==="
 
 
@@ -179,11 +183,16 @@ def build_second_prompt(prompt: str, answer: Mapping[str, Any], problems: Sequen
 
 
 def _find_models(brains: Brains) -> list[Card]:
-    """Return complete cards that people wrote, in descending order of their occurrences."""
+    """Return complete cards that people wrote, in descending order of their occurrences.
+
+    A long guide is left out, because it does not show the form that the prompt asks for.
+    """
     cards = [
         card
         for card in Cards(brains).all()
-        if (card.status, card.source) == ("active", "curated") and card.id != FIRST_LESSON
+        if (card.status, card.source) == ("active", "curated")
+        and card.id != FIRST_LESSON
+        and len(card.checklist) <= _MAX_MODEL_ITEMS
     ]
     cards.sort(key=lambda card: (-card.occurrences, card.id))
     complete = (card for card in cards[:_TRIED] if not Cards(brains).find_lacks(card.id))
