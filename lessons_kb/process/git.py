@@ -36,7 +36,7 @@ MAX_BYTES = 4_000_000
 _MAX_LIST_BYTES, _MAX_BATCH_BYTES = 200_000_000, 40_000_000
 """The size limits of the ids of a history, and of the patches of a batch."""
 _PART = 1 << 16
-"""The number of bytes that ``stream_git`` yields at once."""
+"""The number of bytes of a part of the output."""
 _PIPE_BYTES = 1 << 20
 """The largest pipe that Linux gives to a user by default."""
 _MAX_UNTRACKED = 500
@@ -101,7 +101,7 @@ def run_git(
     ends git, or if it takes longer than ``seconds``, or than is usual for the command if that is 0.
     """
     limit = limit or MAX_BYTES
-    with _start_git(cwd, *arguments, stdin=stdin, seconds=seconds, **environment) as running:
+    with start_git(cwd, *arguments, stdin=stdin, seconds=seconds, **environment) as running:
         output = running.stdout.read(limit + 1)
         if len(output) > limit:
             running.end()
@@ -115,11 +115,8 @@ def run_git(
 
 def stream_git(cwd: str, *arguments: str) -> Iterator[bytes]:
     """Yield parts of git's output while git runs. Otherwise, this is like ``ask_git``."""
-    with _start_git(cwd, *arguments) as running:
-        with contextlib.suppress(OSError):  # git waits less often for a slow reader
-            _widen_pipe(running.stdout.fileno())
-        while part := running.stdout.read(_PART):
-            yield part
+    with start_git(cwd, *arguments) as running:
+        yield from running.read_parts()
     if running.code:
         raise GitError(explain(running.error, cwd))
 
@@ -129,7 +126,7 @@ def _widen_pipe(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
-class _RunningGit:
+class RunningGit:
     """A process of git. Its exit code and its error message are known after its end."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -144,6 +141,13 @@ class _RunningGit:
         """The pipe with git's output."""
         return cast("IO[bytes]", self._process.stdout)
 
+    def read_parts(self) -> Iterator[bytes]:
+        """Yield parts of the output while git runs."""
+        with contextlib.suppress(OSError):  # git waits less often for a slow reader
+            _widen_pipe(self.stdout.fileno())
+        while part := self.stdout.read(_PART):
+            yield part
+
     def end(self) -> None:
         """End git and its children."""
         self.is_ended = True
@@ -151,9 +155,9 @@ class _RunningGit:
 
 
 @contextlib.contextmanager
-def _start_git(
+def start_git(
     cwd: str, *arguments: str, stdin: bytes = b"", seconds: float = 0.0, **environment: str
-) -> Iterator[_RunningGit]:
+) -> Iterator[RunningGit]:
     """Start git as ``run_git`` describes, and wait for its end after the block."""
     git = find_git()
     for folder in _upwards(cwd):
@@ -189,7 +193,7 @@ def _start_git(
             timer.daemon = True
             timer.start()
             try:
-                running = _RunningGit(process)
+                running = RunningGit(process)
                 yield running
                 running.code = process.wait()
             finally:

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
-from lessons_kb.process.git import Repository, decode, explain, run_git, stream_git
+from lessons_kb.process.git import Repository, decode, explain, run_git, start_git, stream_git
 from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, decode_names, parse_name_changes
 
 _MAX_BYTES = 400_000_000
@@ -31,7 +31,9 @@ _ALL_BYTES = [bytes([number]) for number in range(256)]
 _SPACED = b"".join(byte if _IN_WORD.match(byte) else b" " for byte in _ALL_BYTES)
 """A table for ``bytes.translate``, which replaces what is not in a word by spaces."""
 _CHUNK = 1 << 20
-"""The number of bytes that are split into words at once."""
+"""The number of bytes in which words are searched at once."""
+_FEW_WORDS = 60
+"""The number of words up to which a search for each is faster than a list of all words."""
 _MARKDOWN = (b".md", b".markdown", b".mdx")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
 _BINARY_BYTES = 8000
@@ -196,27 +198,41 @@ def find_words(
     # git searches for one word after the other, which takes minutes for a thousand words. Therefore
     # it prints all lines here, and one pass collects their words.
     form = ("grep", "-h", "-I", "--no-color", "-e", "", commit, "--", *places)
-    done = run_git(top, *form, limit=_MAX_BYTES)
-    is_missing_file = any(words in done.error for words in _MISSING)
-    if done.truncated or (done.code not in (0, 1) and not is_missing_file):  # 1: there is no line
-        raise GitError(explain(done.error, top))
     wanted = {word.encode("utf-8", "surrogateescape"): word for word in words}
-    present = {wanted[word]: True for word in _pick_words(done.output, wanted.keys())}
-    absent = {} if is_missing_file else dict.fromkeys(words, False)
-    return absent | present
+    absent = set(wanted)
+    with start_git(top, *form) as running:
+        for lines in _join_lines(running.read_parts()):
+            absent -= _pick_words(lines, absent)
+    is_missing_file = any(message in running.error for message in _MISSING)
+    if running.code not in (0, 1) and not is_missing_file:  # 1: there is no line
+        raise GitError(explain(running.error, top))
+    answers = {word: encoded not in absent for encoded, word in wanted.items()}
+    if is_missing_file:
+        return {word: True for word, is_present in answers.items() if is_present}
+    return answers
+
+
+def _join_lines(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a text that comes in parts as whole lines, about ``_CHUNK`` bytes at once."""
+    waiting: list[bytes] = []
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size < _CHUNK or b"\n" not in part:
+            waiting.append(part)
+            continue
+        lines, _, rest = part.rpartition(b"\n")
+        yield b"".join([*waiting, lines])
+        waiting, size = [rest], len(rest)
+    yield b"".join(waiting)
 
 
 def _pick_words(content: bytes, wanted: AbstractSet[bytes]) -> set[bytes]:
     """Return the wanted words that occur in a text."""
-    plain = content.translate(_SPACED)
-    present: set[bytes] = set()
-    start = 0
-    while start < len(plain):
-        end = plain.find(b" ", start + _CHUNK)
-        end = len(plain) if end < 0 else end
-        present |= wanted & set(plain[start:end].split())
-        start = end
-    return present
+    plain = b" %b " % content.translate(_SPACED)
+    if len(wanted) <= _FEW_WORDS:
+        return {word for word in wanted if b" %b " % word in plain}
+    return set(wanted).intersection(plain.split())
 
 
 def find_differing_words(
