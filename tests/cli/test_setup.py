@@ -155,7 +155,10 @@ def test_undo_lists_what_it_removes_and_says_that_cards_stay(lessons, machine):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no daemon")
 def test_setup_starts_the_daemon_for_the_first_prompt(lessons, machine, monkeypatch):
     monkeypatch.setenv("LESSONS_DAEMON", "1")
-    assert "The daemon, which answers the hooks, was started" in lessons("setup", "--yes").out
+    explained = "To start: the daemon, a process in the background that answers the hooks."
+    assert explained in lessons("setup").out
+    done = lessons("setup", "--yes").out
+    assert done.index(explained) < done.index("The daemon was started")
     wait_until(lambda: ask_daemon(STATUS))
     assert "daemon was stopped" in lessons("setup", "--undo", "--yes").out
     monkeypatch.setenv("LESSONS_DAEMON", "0")

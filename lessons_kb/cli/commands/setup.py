@@ -61,7 +61,7 @@ def setup(
         Option(
             "--undo",
             help="Restore the agents' files, remove the first lesson and the completion, and stop "
-            "the daemon.",
+            "the process that answers hooks.",
         ),
     ] = False,
     purge: Annotated[
@@ -116,13 +116,17 @@ def _start_daemon() -> bool:
 
     Return whether it was started.
     """
+    return _lacks_daemon() and start_daemon(os.environ, directory=os.getcwd())
+
+
+def _lacks_daemon() -> bool:
+    """Return whether the settings allow a daemon here, and none is running."""
     if os.environ.get("LESSONS_DAEMON") == "0" or not hasattr(os, "fork"):
         return False
-    here = os.getcwd()
-    nearest = list(look(here).trusted)[:1]
+    nearest = list(look(os.getcwd()).trusted)[:1]
     if not all(read_settings(root)[0].hooks.daemon for root in nearest):
         return False
-    return ask_daemon(STATUS) is None and start_daemon(os.environ, directory=here)
+    return ask_daemon(STATUS) is None
 
 
 def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
@@ -265,6 +269,8 @@ def _describe_plan(
         for name in list_first_files(root):
             yield f"    create {_short(os.path.join(root, name))}"
         yield f"    create {_short(os.path.join(root, CACHE_NAME))}, its cache"
+    if _lacks_daemon():
+        yield "To start: the daemon, a process in the background that answers the hooks."
     editors = [name for program, name in EDITORS.items() if shutil.which(program)]
     if editors:
         yield f"Not touched: {', '.join(editors)} (`lessons lsp` checks cards there)."
@@ -290,7 +296,7 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str, *, is_started
         print_wrapped(line)
     offer_removal(names)
     if is_started:
-        print("The daemon, which answers the hooks, was started; `lessons daemon stop` ends it.")
+        print("The daemon was started; `lessons daemon stop` ends it.")
     if first:
         agent = names[0] if len(names) == 1 else "one of them"
         print(f"Start a new session in {agent} and paste this:\n\n  {ASK}\n")
