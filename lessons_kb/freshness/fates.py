@@ -24,6 +24,7 @@ PRESENT, MOVED, GONE, NEVER = ("present", "moved", "gone", "never")
 UNCLEAR = "unclear"
 """The fate of a file that the history does not show."""
 _WILDCARD = re.compile(r"[*?\[\]{}\\!]")
+_ESCAPED = re.compile(r"\\(.)")
 _SPECIAL = re.compile(r"[*?\[\]{}\\]")
 """Matches the characters of a path that a glob has to escape, as in the folder ``[id]``."""
 _BELOW = "/**"
@@ -281,7 +282,9 @@ class ProjectFiles:
 
     def _search_former(self, glob: str) -> Sequence[str] | None:
         plain = glob.removeprefix("./").removeprefix("/").removesuffix("/")
-        is_literal = not _WILDCARD.search(plain)
+        is_literal = not _WILDCARD.search(_ESCAPED.sub("", plain))
+        if is_literal:
+            plain = _ESCAPED.sub(r"\1", plain)
         if is_literal and (plain in self._head or plain in self._folders):
             return None
         if is_literal and "/" in plain:  # it matches nothing else; thousands of cards name files

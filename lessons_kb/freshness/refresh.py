@@ -47,6 +47,7 @@ from lessons_kb.values import replace
 _RIVALS_MARK = "rivals"
 _PAIR = 2
 """The minimum number of cards for a comparison."""
+_LOCK_NAME = "history.lock"
 _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""
 _WILDCARDS = re.compile(r"[*?\[\]{}\\!]+")
@@ -190,7 +191,11 @@ def find_history_fault(brain: Brain) -> HistoryFault | None:
         return HistoryFault(str(error))
     if not os.path.isfile(path):
         return None
-    if _forget_fault(top, path, head):
+    with hold_writer(os.path.join(brain.cache, _LOCK_NAME), patience=_PATIENCE) as refused:
+        if refused:  # another process still reads the history
+            return HistoryFault(refused)
+        is_forgotten = _forget_fault(top, path, head)
+    if is_forgotten:
         brain.read(lambda opened: opened.catalogue.write_mark(PROJECT_MARK, ""))
         refresh_standings(brain)
     with contextlib.closing(FileHistory(path)) as history:
@@ -476,7 +481,7 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
         cache = brain.cache
         if not os.path.isdir(cache):  # a brain that is only read must not be written
             cache = resources.enter_context(tempfile.TemporaryDirectory())
-        lock = os.path.join(cache, "history.lock")
+        lock = os.path.join(cache, _LOCK_NAME)
         refused = resources.enter_context(hold_writer(lock, patience=_PATIENCE))
         if refused:
             raise GitError(f"{cache}: {refused}")

@@ -118,7 +118,7 @@ def run(
     brains: Brains | None,
     command: Sequence[str],
     *,
-    stall: float | None = None,
+    stall: float | None = 90.0,
     session: str | None = None,
     stage: str | None = None,
 ) -> tuple[Ended, str]:

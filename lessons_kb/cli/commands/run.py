@@ -22,9 +22,9 @@ def run(
             "--stall",
             metavar="SECONDS",
             min=0,
-            help="End the command after this time without output; 0 = never.",
+            help="End the command after so long without output; 0 = never.",
         ),
-    ] = 0.0,
+    ] = 90.0,
     session: Annotated[
         str | None,
         Option(
