@@ -91,7 +91,7 @@ def test_output_and_exit_code_stay_as_they_are(shop, start, journalled):
     assert process.returncode == 124
     assert (
         err
-        == "lessons: No output for 1 s, so the command was ended; with `--stall 0`, it runs on.\n".encode()
+        == b"lessons: No output for 1 s, so the command was ended; with `--stall 0`, it runs on.\n"
     )
     assert journalled()[-1]["record"]["run"]["state"] == "stalled"
     process = start("run", "no-such-command-here", "test")
