@@ -18,6 +18,7 @@ from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import Block, normal_newlines, read_blocks, split_lines
 from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_toml
 from lessons_kb.importers.entry_dates import split_date
+from lessons_kb.importers.exported_rules import BEGINS, BLOCK, ENDS
 from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
@@ -221,8 +222,8 @@ class RulesFile:
         return f"{mark}{left}{gap}{blank}{POINTER}{eol}"
 
     def has_rules_besides(self, lines: Collection[int]) -> bool:
-        """Return whether the file has rules at other lines than these."""
-        return any(rule.line not in lines for rule in self.rules)
+        """Return whether the file has rules at other lines than these, or rules of an export."""
+        return BEGINS in self.text or any(rule.line not in lines for rule in self.rules)
 
     def _find_gone_lines(self, lines: Collection[int]) -> set[int]:
         """Return the lines of the blocks that are removed with the rules at these lines, from 0."""
@@ -247,7 +248,7 @@ class RulesFile:
 
 
 def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
-    """Split a rules file into its rules.
+    """Split a rules file into its rules, without those that `lessons export rules` wrote.
 
     ``folder`` is the folder to which the file applies, relative to the project, or "" for the whole
     project.
@@ -256,7 +257,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     globs: tuple[str, ...] = (f"{folder}/**",) if folder else ()
     if split.header:
         globs = _read_globs(split) or globs
-    nodes = list(_find_nodes(normal_newlines(split.body), split.body_line - 1))
+    body = BLOCK.sub(_empty_block, normal_newlines(split.body))
+    nodes = list(_find_nodes(body, split.body_line - 1))
     names = {node.line: find_names(node.text) for node in nodes if node.text}
     common = _find_common(names)
     levels = [node.block.level for node in nodes if node.block.level]
@@ -306,6 +308,14 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
         text=text,
         _nodes=tuple(nodes),
     )
+
+
+def _empty_block(block: re.Match[str]) -> str:
+    """Return the marks of a block that an export wrote, with as many lines as the block has."""
+    last_line = block[0].rpartition(ENDS)[2]
+    inner_lines = block[0].count("\n") - len(last_line)
+    gap = "\n" * inner_lines
+    return f"{BEGINS}{gap}{ENDS}{last_line}"
 
 
 def is_rules_file(name: str) -> bool:

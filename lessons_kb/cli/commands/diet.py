@@ -404,6 +404,8 @@ def _print_readers(diet: Diet, readers: Sequence[Reader]) -> None:
     """Print the agents in use that read the files. Files with the same readers share a line."""
     files: dict[str, list[str]] = {}
     for file in diet.files:
+        if not file.rules:
+            continue
         names = [
             f"{reader.agent} ({'with' if reader.has_hooks else 'without'} our hooks)"
             for reader in readers
