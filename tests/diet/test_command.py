@@ -81,6 +81,18 @@ def test_a_rule_that_an_agent_without_hooks_reads_stays(project, lessons):
     assert cards_of(project) == []
 
 
+def test_the_option_is_named_only_for_rules_that_it_moves(project, lessons):
+    kit.write(project, ".cursor/settings.json", "{}")
+    data = json.loads(lessons("diet", "--json").out)
+    reasons = [rule["reason"] for rule in data["files"][0]["rules"]]
+    named = ["--yes-without-hooks" in reason for reason in reasons]
+    assert named == [False, True, True, True, False]
+    kit.write(project, "AGENTS.md", "# Guide\n\n- Answer in English\n- Be brief in each answer\n")
+    done = lessons("diet")
+    assert "--yes-without-hooks" not in done.out
+    assert "lessons setup" not in done.err
+
+
 def test_rules_move_where_all_agents_in_use_have_our_hooks(project, lessons):
     done = lessons("diet", "--apply", "--yes")
     assert "no agent here has our hooks" in done.out
