@@ -38,6 +38,7 @@ from lessons_kb.importers.labelled_lessons import (
 )
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
+from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen, mutable, replace
 
 ALWAYS, WHEN = "always", "when"
@@ -549,12 +550,31 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
         own = [rule.line for rule in file.rules if lesson.first <= rule.line < lesson.end]
         whole = _add_situations(lesson, file.rules)
         lessons.append(replace(whole, former=collect_former(former, own)))
+    topics = 0
     is_single = is_rules_file(name)  # its rules are independent of each other
     for card, rules in build_cards(file, lines, set(), single=is_single):
         own = [rule.line for rule in rules]
         title = _complete_topic(card.title, rules)
+        topics += _is_titled_by_topic(title, rules[0])
         lessons.append(replace(card, title=title, former=collect_former(former, own)))
-    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over))
+    notes = (_describe_topics(name, topics),) if topics else ()
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes)
+
+
+def _is_titled_by_topic(title: str, first: AgentRule) -> bool:
+    """Return whether the heading above a card's first rule is a topic that a rule completes."""
+    headings = _undated_headings(first)
+    return bool(headings) and not _is_own_card(first) and title.startswith(f"{headings[-1]}: ")
+
+
+def _describe_topics(name: str, count: int) -> str:
+    """Return what becomes of headings that are only topics."""
+    headings = counted(count, "heading names a topic", "headings name topics")
+    made = "each becomes one card" if count > 1 else "it becomes one card"
+    return (
+        f"{name}: {headings}, no mistake: {made} of the rules below it, with a rule in the "
+        "title; `lessons rename CARD TITLE` names the mistake"
+    )
 
 
 def _why_no_lesson(rule: AgentRule) -> str:
