@@ -107,6 +107,14 @@ def find_failing(output: str) -> tuple[str, ...]:
     return tuple(names)[:MAX_FAILING]
 
 
+def is_test_report(text: str) -> bool:
+    """Return whether a line, or a text joined to one line, contains what a test reporter prints in
+    any project.
+    """
+    line = text.strip()[:_LONGEST_LINE]
+    return any(re.search(pattern, line) for pattern in _OUTPUT["test report"])
+
+
 def read_result(output: str) -> str:
     """Return the outcome of tests from their output: ``exec_error``, ``ok``, or "" if unknown."""
     lines = _output_lines(output)

@@ -78,6 +78,8 @@ class Plan:
     stays: list[Stay] = field(default_factory=list)
     texts: dict[str, str | None] = field(default_factory=dict)
     """The text of each file after the diet, or None if the file is removed."""
+    closed: set[str] = field(default_factory=set)
+    """The files of which no rule may move."""
 
     def rules(self) -> list[MovedRule]:
         """Return the rules that the transaction writes as cards."""
@@ -85,6 +87,13 @@ class Plan:
             MovedRule(file=move.file, words=move.rule.words, title=move.title, card=move.text)
             for move in self.moves
         ]
+
+    def list_asked(self, diet: Diet) -> list[Stay]:
+        """Return the rules that stay, and for which an agent may propose a condition."""
+        words = Counter(rule.words for file in diet.files for rule in file.rules)
+        unique = [stay for stay in self.stays if words[stay.rule.words] == 1]
+        free = [stay for stay in unique if stay.file not in self.closed]
+        return [stay for stay in free if may_have_condition(stay.rule, stay.reason)]
 
     def edits(self, diet: Diet) -> list[FileEdit]:
         """Return the edits that the transaction makes, with the bytes that were read."""
@@ -108,30 +117,38 @@ def plan_diet(
 ) -> Plan:
     """Return the plan of a diet. A rule moves only if the proof shows that agents get it.
 
-    ``stay`` returns why no rule of a file may move. ``propose`` may return conditions of rules in
-    which no condition was found. ``improve`` may extend the cards of the candidates. Both run
-    before the proof. Nothing is written.
+    ``stay`` returns why no rule of a file may move; the reason is given for rules that would move
+    without it. ``propose`` may return conditions of rules in which no condition was found.
+    ``improve`` may extend the cards of the candidates. Both run before the proof. Nothing is
+    written.
     """
     plan = Plan()
     own = {file.name for file in diet.files}
     project = Project(files=[path for path in diet.tracked if path not in own])
-    candidates = _find_candidates(diet, project, plan, stay)
+    reasons = {file.name: stay(file) for file in diet.files}
+    plan.closed = {name for name, reason in reasons.items() if reason}
+    found = _find_candidates(diet, project, plan)
+    candidates = [move for move in found if move.file not in plan.closed]
     candidates += _find_proposed(diet, project, plan, propose)
     candidates = improve(candidates)
+    candidates += [move for move in found if move.file in plan.closed]
     proved = _prove(diet, brain, candidates, plan, progress)
-    plan.moves = _keep_saving(diet, proved, plan)
+    for move in _keep_saving(diet, proved, plan):
+        if move.file in plan.closed:
+            reason = reasons[move.file]
+            plan.stays.append(Stay(file=move.file, rule=move.rule, reason=reason))
+        else:
+            plan.moves.append(move)
     for file in diet.files:
         plan.texts[file.name] = _text_afterwards(file, _lines(plan.moves, file))
     return plan
 
 
-def _find_candidates(
-    diet: Diet, project: Project, plan: Plan, stay: Callable[[RulesFile], str]
-) -> list[Move]:
+def _find_candidates(diet: Diet, project: Project, plan: Plan) -> list[Move]:
     candidates = []
     counts = Counter(rule.words for file in diet.files for rule in file.rules)
     for file in diet.files:
-        reason = _why_file_stays(diet, file) or stay(file)
+        reason = _why_file_stays(diet, file)
         for rule in file.rules:
             condition, why = (None, reason) if reason else find_condition(rule, project)
             if condition is not None and counts[rule.words] > 1:
@@ -147,9 +164,7 @@ def _find_candidates(
 def _find_proposed(diet: Diet, project: Project, plan: Plan, propose: Propose) -> list[Move]:
     """Return the moves of rules with proposed conditions, and remove these rules from the stays."""
     files = {file.name: file for file in diet.files}
-    words = Counter(rule.words for file in diet.files for rule in file.rules)
-    unique = [stay for stay in plan.stays if words[stay.rule.words] == 1]
-    asked = [stay for stay in unique if may_have_condition(stay.rule, stay.reason)]
+    asked = plan.list_asked(diet)
     moves = []
     for number, condition in propose(asked, project).items():
         stay = asked[number]

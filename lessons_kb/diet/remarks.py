@@ -37,6 +37,8 @@ _SHORTEST_NAME = 4
 _CODE = re.compile(r"`([^`\n]+)`")
 _ADDRESS = re.compile(r"\[[^\]\n]*\]\([^)\n]*\)|\(?https?://\S+")
 """Matches a link or an address."""
+_NUMBERED = re.compile(r"\A\s*\d+[.)]\s")
+_EMPHASIS = re.compile(r"(?i)\b(?:always|only|must|please|make sure|be sure|ensure)\b")
 _FEWEST_WORDS = 4
 """The minimum number of words, beside code and addresses, of a rule that is compared."""
 _PLACEHOLDER = re.compile(r"(?i)example|placeholder|foo|xxx|your|my[_-]|name_?here|some[_-]")
@@ -118,16 +120,18 @@ class Place(NamedTuple):
 def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
     """Yield (``same`` or ``contradicts``, first, second) for rules that are similar.
 
-    Two rules contradict each other if only one of them forbids, or if only their numbers differ.
-    Two rules about different code ("run one test: …", "run all tests: …") are not the same. Tags,
-    links, tables and code examples are not compared.
+    Two rules contradict each other if they differ only in that one of them forbids, or only in
+    their numbers: "use X" and "never use Y" agree in most words, and in what they demand. Two rules
+    about different code ("run one test: …", "run all tests: …") are not the same, and neither are
+    two rules that each name something of their own ("for bugs …", "for features …"). Tags, links,
+    tables and code examples are not compared.
     """
     places = [
         Place(file.name, rule) for file in diet.files for rule in file.rules if _is_sentence(rule)
     ]
     terms = [frozenset(analyze(place.rule.text)) for place in places]
     for number, other in _find_overlapping(terms):
-        kind = _compare(places[number].rule, places[other].rule, terms[number], terms[other])
+        kind = _compare(places[number].rule.text, places[other].rule.text)
         if kind:
             yield kind, places[number], places[other]
 
@@ -157,18 +161,25 @@ def _find_overlapping(terms: list[frozenset[str]]) -> Iterator[tuple[int, int]]:
             homes[term].append(number)
 
 
-def _compare(
-    first: AgentRule, second: AgentRule, terms: frozenset[str], others: frozenset[str]
-) -> str:
-    if similarity(first.text, second.text) < PROPOSED:
+def _compare(first: str, second: str) -> str:
+    if similarity(first, second) < PROPOSED:
         return ""
-    forbids = bool(NEGATIVE.search(first.text)) != bool(NEGATIVE.search(second.text))
-    has_other_numbers = re.findall(r"\d+", first.text) != re.findall(r"\d+", second.text)
-    differs_in_numbers_alone = all(map(str.isdigit, terms ^ others))
-    if forbids or (has_other_numbers and differs_in_numbers_alone):
-        return "contradicts"
-    is_about_other_code = set(_CODE.findall(first.text)) != set(_CODE.findall(second.text))
-    return "" if is_about_other_code else "same"
+    if set(_CODE.findall(first)) != set(_CODE.findall(second)):
+        return ""
+    terms, others = _find_terms(first), _find_terms(second)
+    if bool(NEGATIVE.search(first)) != bool(NEGATIVE.search(second)):
+        return "contradicts" if terms == others else ""
+    numbers, other_numbers = ({*filter(str.isdigit, some)} for some in (terms, others))
+    if numbers != other_numbers:
+        differ_in_numbers_alone = terms - numbers == others - other_numbers
+        return "contradicts" if differ_in_numbers_alone and numbers and other_numbers else ""
+    return "same" if terms <= others or others <= terms else ""
+
+
+def _find_terms(text: str) -> frozenset[str]:
+    """Return the terms of a rule without its marker, its negation and its emphasis."""
+    plain = _EMPHASIS.sub(" ", NEGATIVE.sub(" ", _NUMBERED.sub("", text)))
+    return frozenset(analyze(plain))
 
 
 def _is_sentence(rule: AgentRule) -> bool:

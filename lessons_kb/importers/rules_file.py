@@ -18,6 +18,7 @@ from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import Block, normal_newlines, read_blocks, split_lines
 from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_toml
 from lessons_kb.importers.entry_dates import split_date
+from lessons_kb.importers.exported_rules import BEGINS, BLOCK, ENDS
 from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
@@ -37,6 +38,7 @@ from lessons_kb.importers.labelled_lessons import (
 )
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
+from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen, mutable, replace
 
 ALWAYS, WHEN = "always", "when"
@@ -221,8 +223,8 @@ class RulesFile:
         return f"{mark}{left}{gap}{blank}{POINTER}{eol}"
 
     def has_rules_besides(self, lines: Collection[int]) -> bool:
-        """Return whether the file has rules at other lines than these."""
-        return any(rule.line not in lines for rule in self.rules)
+        """Return whether the file has rules at other lines than these, or rules of an export."""
+        return BEGINS in self.text or any(rule.line not in lines for rule in self.rules)
 
     def _find_gone_lines(self, lines: Collection[int]) -> set[int]:
         """Return the lines of the blocks that are removed with the rules at these lines, from 0."""
@@ -247,7 +249,7 @@ class RulesFile:
 
 
 def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
-    """Split a rules file into its rules.
+    """Split a rules file into its rules, without those that `lessons export rules` wrote.
 
     ``folder`` is the folder to which the file applies, relative to the project, or "" for the whole
     project.
@@ -256,7 +258,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     globs: tuple[str, ...] = (f"{folder}/**",) if folder else ()
     if split.header:
         globs = _read_globs(split) or globs
-    nodes = list(_find_nodes(normal_newlines(split.body), split.body_line - 1))
+    body = BLOCK.sub(_empty_block, normal_newlines(split.body))
+    nodes = list(_find_nodes(body, split.body_line - 1))
     names = {node.line: find_names(node.text) for node in nodes if node.text}
     common = _find_common(names)
     levels = [node.block.level for node in nodes if node.block.level]
@@ -306,6 +309,14 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
         text=text,
         _nodes=tuple(nodes),
     )
+
+
+def _empty_block(block: re.Match[str]) -> str:
+    """Return the marks of a block that an export wrote, with as many lines as the block has."""
+    last_line = block[0].rpartition(ENDS)[2]
+    inner_lines = block[0].count("\n") - len(last_line)
+    gap = "\n" * inner_lines
+    return f"{BEGINS}{gap}{ENDS}{last_line}"
 
 
 def is_rules_file(name: str) -> bool:
@@ -539,12 +550,31 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
         own = [rule.line for rule in file.rules if lesson.first <= rule.line < lesson.end]
         whole = _add_situations(lesson, file.rules)
         lessons.append(replace(whole, former=collect_former(former, own)))
+    topics = 0
     is_single = is_rules_file(name)  # its rules are independent of each other
     for card, rules in build_cards(file, lines, set(), single=is_single):
         own = [rule.line for rule in rules]
         title = _complete_topic(card.title, rules)
+        topics += _is_titled_by_topic(title, rules[0])
         lessons.append(replace(card, title=title, former=collect_former(former, own)))
-    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over))
+    notes = (_describe_topics(name, topics),) if topics else ()
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes)
+
+
+def _is_titled_by_topic(title: str, first: AgentRule) -> bool:
+    """Return whether the heading above a card's first rule is a topic that a rule completes."""
+    headings = _undated_headings(first)
+    return bool(headings) and not _is_own_card(first) and title.startswith(f"{headings[-1]}: ")
+
+
+def _describe_topics(name: str, count: int) -> str:
+    """Return what becomes of headings that are only topics."""
+    headings = counted(count, "heading names a topic", "headings name topics")
+    made = "each becomes one card" if count > 1 else "it becomes one card"
+    return (
+        f"{name}: {headings}, no mistake: {made} of the rules below it, with a rule in the "
+        "title; `lessons rename CARD TITLE` names the mistake"
+    )
 
 
 def _why_no_lesson(rule: AgentRule) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import posixpath
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -31,6 +32,9 @@ TAKEN_BACK = 2.0
 what was found to be wrong."""
 MIN_TERMS = 3
 _MAX_EXAMPLES = 5
+GONE = 2.0
+"""The points, in log-odds, that a commit loses if none of its files is in the project today. A card
+about them would seldom be given."""
 NAMED_COMMITS = 3
 """The maximum number of commits that a draft names."""
 
@@ -58,17 +62,24 @@ class Candidate:
 
 
 def find_candidates(
-    sightings: Iterable[Sighting], commits: Sequence[CommitFacts], *, now: float
+    sightings: Iterable[Sighting],
+    commits: Sequence[CommitFacts],
+    *,
+    now: float,
+    files: Iterable[str] = (),
 ) -> list[Candidate]:
-    """Return the candidates for lessons, with the best first. ``now`` is in seconds since the
-    epoch.
+    """Return the candidates for lessons, with the best first.
+
+    ``now`` is in seconds since the epoch. ``files`` are the files of the project today, or nothing
+    if they are not known.
     """
     history = choose(commits)
     targets = find_targets(history)
     reverted = find_reverted(history, targets)
     code = _drop_repeated_commits(history, reverted)
     in_force = [facts for facts in code if facts.id not in reverted]
-    ranked = [_lower_if_reverted(commit, reverted) for commit in rank_commits(code)]
+    gone = _find_gone(code, files)
+    ranked = [_lower(commit, reverted, gone) for commit in rank_commits(code)]
     scores = {commit.facts.id: commit.score for commit in ranked}
     used: set[str] = set()
     candidates: list[Candidate] = []
@@ -81,15 +92,34 @@ def find_candidates(
     rest = [commit for commit in ranked if commit.facts.id not in used]
     rest.sort(key=lambda commit: -commit.score)
     groups = group_commits(rest, reverts=targets)
-    candidates += [_of_commits(group, reverted, now) for group in groups]
+    candidates += [_of_commits(group, reverted, gone, now) for group in groups]
     return sorted(candidates, key=lambda candidate: (-candidate.rank, -candidate.at, candidate.id))
 
 
-def _lower_if_reverted(commit: RankedCommit, reverted: Mapping[str, str]) -> RankedCommit:
-    """Return a commit with fewer points if a later commit took it back."""
-    if commit.facts.id not in reverted:
-        return commit
-    return replace(commit, score=commit.score - TAKEN_BACK)
+def _find_gone(history: Sequence[CommitFacts], files: Iterable[str]) -> frozenset[str]:
+    """Return the commits none of whose files is there today.
+
+    A file with the same name in another folder is there: folders are moved more often than files
+    are renamed.
+    """
+    names = {posixpath.basename(path) for path in files}
+    if not names:
+        return frozenset()
+    return frozenset(
+        facts.id
+        for facts in history
+        if names.isdisjoint(map(posixpath.basename, (*facts.paths, *facts.tests)))
+    )
+
+
+def _lower(commit: RankedCommit, reverted: Mapping[str, str], gone: Container[str]) -> RankedCommit:
+    """Return a commit with fewer points if a later commit took it back, or its files are gone."""
+    points = commit.score
+    if commit.facts.id in reverted:
+        points -= TAKEN_BACK
+    if commit.facts.id in gone:
+        points -= GONE
+    return replace(commit, score=points)
 
 
 def _drop_repeated_commits(
@@ -330,7 +360,9 @@ def _name_sources(group: Sequence[Sighting]) -> str:
     return "sessions and reviews" if True in are_reviews else "sessions"
 
 
-def _of_commits(group: CommitGroup, reverted: Mapping[str, str], now: float) -> Candidate:
+def _of_commits(
+    group: CommitGroup, reverted: Mapping[str, str], gone: Container[str], now: float
+) -> Candidate:
     """Return the candidate of a group of commits.
 
     A fix that was taken back, and the same fix when it came again, correct one mistake.
@@ -340,6 +372,8 @@ def _of_commits(group: CommitGroup, reverted: Mapping[str, str], now: float) -> 
     commits = group.commits
     fixes = sum(commit.facts.id not in reverted for commit in group.alike)
     reasons = [f"reverted by {reverted[first.id][:8]}"] if first.id in reverted else []
+    if first.id in gone:
+        reasons.append("its files are gone today")
     if fixes > 1:
         reasons.append(f"{fixes} commits alike")
     reasons += explain_rank(best)

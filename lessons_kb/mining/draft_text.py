@@ -14,6 +14,7 @@ from lessons_kb.calls.failure_signs import (
     RUNS,
     error_excerpt,
     find_failing,
+    is_test_report,
     one_line,
 )
 from lessons_kb.cards.draft_gaps import MIN_TITLE, count_words
@@ -126,7 +127,8 @@ def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
     prompts = [trigger.request] if trigger.kind != REJECTION else []
     output = trigger.failure.output if trigger.failure else ""
     lines = [line.strip().removeprefix("E ").strip() for line in clean(output).splitlines()]
-    errors = [line for line in lines if shows("error", line.lower())]
+    named = [line for line in lines if shows("error", line.lower())]
+    errors = [line for line in named if not is_test_report(line)]
     return pick_symptoms(prompts, map(_shorten, errors[-1:]))
 
 

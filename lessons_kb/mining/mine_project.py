@@ -25,7 +25,7 @@ from lessons_kb.mining.read_commits import add_bodies, read_commits, redact_fact
 from lessons_kb.mining.review_comments import read_comments, show_replacement
 from lessons_kb.mining.triggers import SessionReader, Sighting
 from lessons_kb.model import CHANGES, Event, as_data
-from lessons_kb.process.git import list_commits
+from lessons_kb.process.git import list_commits, list_files
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
 from lessons_kb.store.files import (
@@ -349,7 +349,10 @@ def mine(
         facts = _read_commits(mined, brains.directory, commits, result, progress)
     after = read_time(since)
     recent = [sighting for sighting in sightings if sighting.at >= after or not sighting.at]
-    candidates = find_candidates(recent, facts, now=time.time())
+    files: Sequence[str] = ()
+    with contextlib.suppress(GitError):
+        files = list_files(brains.directory)
+    candidates = find_candidates(recent, facts, now=time.time(), files=files)
     result.candidates = add_bodies(brains.directory, candidates)
     return result
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from lessons_kb.calls.failure_signs import is_test
+from lessons_kb.calls.failure_signs import is_test, is_test_report
 from lessons_kb.data import compile_patterns
 from lessons_kb.mining.commit_facts import is_code, is_prose
 from lessons_kb.text.error_signature import shows
@@ -164,9 +164,14 @@ def is_instruction(sentence: str, *, of_commit: bool = False) -> bool:
 
 
 def pick_symptoms(prompts: Iterable[str], errors: Iterable[str]) -> tuple[str, ...]:
-    """Return the first prompts and errors as symptoms. Texts that were cut are left out."""
-    tasks = [_shorten_task(prompt) for prompt in list(prompts)[:2]]
-    messages = [clean_line(error) for error in list(errors)[:2]]
+    """Return the first prompts and errors as symptoms.
+
+    Texts that were cut are left out, and so are lines that a test reporter prints in any project.
+    """
+    typed = [prompt for prompt in prompts if not is_test_report(prompt)]
+    raised = [error for error in errors if not is_test_report(error)]
+    tasks = [_shorten_task(prompt) for prompt in typed[:2]]
+    messages = [clean_line(error) for error in raised[:2]]
     whole = [message for message in messages if len(message) <= _MAX_SYMPTOM]
     symptoms = dict.fromkeys(filter(None, [*tasks, *whole]))
     return tuple(symptoms)[:_MAX_SYMPTOMS]

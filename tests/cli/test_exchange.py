@@ -151,6 +151,21 @@ def test_import_finds_out_what_a_file_is(lessons, brain, tmp_path):
     assert "Forgot the lock" in lessons("import", path).out
 
 
+def test_import_says_what_becomes_of_headings_that_are_topics(lessons, brain, tmp_path):
+    notes = "# Notes\n\n## Database\n\n- Never {}\n- The pool has 20\n\n## Logging\n\n- Use `log`\n- No prints\n"
+    path = write(tmp_path, "NOTES.md", notes.format("share a pool"))
+    said = "each becomes one card of the rules below it, with a rule in the title"
+    for words in ((), ("--dry-run",)):
+        done = lessons("import", path, *words)
+        assert f"{path}: 2 headings name topics, no mistake: {said}" in done.err
+        assert "2 to create" in done.err
+        assert "--yes writes them" in done.err
+    assert done.out.count("create\t") == 2
+    assert not list((brain / "lessons").glob("*database*"))
+    path = write(tmp_path, "lessons.md", "# Lessons\n\n- Never share a pool\n- Flush first\n")
+    assert "topics" not in lessons("import", path).err
+
+
 def test_import_reads_what_a_folder_holds(lessons, brain, tmp_path):
     project = tmp_path / "project"
     write(project, "AGENTS.md", NOTES)

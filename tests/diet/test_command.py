@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from lessons_kb.importers.rules_file import read_rules
 from tests import kit
 from tests.diet.conftest import MOVED, RULES, cards_of
 
@@ -78,6 +79,18 @@ def test_a_rule_that_an_agent_without_hooks_reads_stays(project, lessons):
     assert "× read by cursor without our hooks (--yes-without-hooks moves it)" in done.out
     assert (project / "AGENTS.md").read_text() == RULES
     assert cards_of(project) == []
+
+
+def test_the_option_is_named_only_for_rules_that_it_moves(project, lessons):
+    kit.write(project, ".cursor/settings.json", "{}")
+    data = json.loads(lessons("diet", "--json").out)
+    reasons = [rule["reason"] for rule in data["files"][0]["rules"]]
+    named = ["--yes-without-hooks" in reason for reason in reasons]
+    assert named == [False, True, True, True, False]
+    kit.write(project, "AGENTS.md", "# Guide\n\n- Answer in English\n- Be brief in each answer\n")
+    done = lessons("diet")
+    assert "--yes-without-hooks" not in done.out
+    assert "lessons setup" not in done.err
 
 
 def test_rules_move_where_all_agents_in_use_have_our_hooks(project, lessons):
@@ -174,3 +187,37 @@ def test_a_moved_rule_reaches_an_agent_before_the_edit_and_the_commit(project, d
     assert "name the package in the subject" in held["permissionDecisionReason"]
     assert "mistake" not in str(held)
     assert "deny" not in str(ask("Bash", commit))
+
+
+def test_what_an_export_wrote_is_no_rule_and_stays(project, lessons, diet):
+    title = "Charged twice because the retry made a new key"
+    header = "---\nseverity: high\npaths: src/pay.ts\n---\n"
+    card = f"{header}# {title}\n\n## Prevention Checklist\n\n- [ ] Send the same key again\n"
+    kit.write(project, "lessons/pay.md", card)
+    alone = lessons("diet", "--json")
+    for agent in ("agents-md", "claude-code"):
+        assert lessons("export", "rules", "--for", agent).code == 0
+    written = (project / "AGENTS.md").read_text().removeprefix(RULES)
+    assert title in written
+    rules = [
+        [rule["text"] for rule in file["rules"]]
+        for done in (alone, lessons("diet", "--json"))
+        for file in json.loads(done.out)["files"]
+        if file["rules"]
+    ]
+    assert len(rules) == 2
+    assert rules[0] == rules[1]
+    assert "lessons-pay.md" not in lessons("diet", "-v").out
+    assert diet("--apply", "--yes").code == 0
+    assert (project / "AGENTS.md").read_text().count(written.strip()) == 1
+
+
+def test_a_scoped_file_with_an_export_below_its_rules_is_not_removed():
+    block = "<!-- lessons: begin -->\n\n## Charges twice\n\n- Ask first\n<!-- lessons: end -->\n"
+    text = f"---\npaths: src/*\n---\n\n# Payments\n\n- Keep amounts integers\n\n{block}"
+    file = read_rules(text, name="x.md")
+    lines = {rule.line for rule in file.rules}
+    assert [rule.text for rule in file.rules] == ["- Keep amounts integers"]
+    assert file.has_rules_besides(lines)
+    assert file.without(lines).endswith(block)
+    assert "# Payments" in file.without(lines)

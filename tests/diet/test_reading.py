@@ -64,6 +64,34 @@ def test_tags_links_examples_and_other_code_are_not_said_twice(project, data):
     assert (found["pairs"], found["gone"]) == ([], [])
 
 
+@pytest.mark.parametrize(("first", "second"), [
+    # Each pair is from a project: it demands the same thing in other words, or two things.
+    ("Always run tasks through `nx`, never the underlying tooling",
+     "When running tasks, prefer `nx` instead of the underlying tooling"),
+    ("All public methods need both sync and async variants",
+     "Don't skip async variants of public methods"),
+    ("Always use `bun` instead of `npm`", "Package manager: always use `bun`, never `npm`"),
+    ("Most integration tests require Docker and fail in this environment",
+     "Integration tests: skip tests that do not require Docker in this environment"),
+    ("`[ONE]` matches the next character", "`[MANY(5)]` matches any of the next 5 characters"),
+    ("Bug fixes: backport to all active release lines except the oldest",
+     "Security fixes: backport to all active release lines including the oldest"),
+    ("When changes are RPC related, add the A-rpc label",
+     "When changes are docs related, add the C-docs label"),
+    ("Complete reference for all agent configuration options",
+     "Complete reference for all browser configuration options"),
+])  # fmt: skip
+def test_rules_that_share_most_words_are_neither_the_same_nor_opposed(project, data, first, second):
+    (project / "AGENTS.md").write_text(f"# Guide\n\n- {first}\n- {second}\n")
+    assert data()["pairs"] == []
+
+
+def test_the_number_of_a_list_is_no_difference(project, data):
+    step = "Run the whole integration suite before a release"
+    (project / "AGENTS.md").write_text(f"## One\n\n1. {step}\n\n## Two\n\n1. Wait\n2. {step}\n")
+    assert [one["what"] for one in data()["pairs"]] == ["same"]
+
+
 def test_three_remarks_of_a_kind_are_printed_and_the_others_are_counted(project, diet):
     rules = (
         "- Always run the whole integration suite before a release\n"

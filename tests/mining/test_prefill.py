@@ -277,3 +277,25 @@ def test_a_cause_that_begins_like_an_instruction_stays(mechanism):
 def test_an_item_that_points_at_the_code_beside_it_is_left_out(item):
     assert list_items(causes=[item]) == []
     assert list_items(causes=["Do NOT remove expired tokens before the refresh."]) != []
+
+
+@pytest.mark.parametrize("line", [
+    "ok 1 - rejects a key: permission denied",
+    "not ok 12 - TypeError: cannot read the id",
+    "# fail 1 error: timed out",
+    "collected 3 items / 1 error: see below",
+    "FAILED tests/test_pay.py::test_twice - KeyError: 'id'",
+    "ERROR tests/test_pay.py - ImportError: no module",
+    "tests/test_pay.py::test_timed_out PASSED  [ 33%]",
+    "========= 1 failed, 2 passed: connection refused in 0.12s =========",
+    "____________ test_permission_denied ____________",
+    "--- FAIL: TestTimeout (0.00s): connection timed out",
+    "test pay::timed_out ... FAILED error: 1",
+    "error: test failed, to rerun pass `--lib`",
+])  # fmt: skip
+def test_a_line_of_a_test_reporter_is_no_symptom(line):
+    assert sketch(body=f"Charged twice:\n\n    {line}\n    KeyError: 'id'").symptoms == (
+        "KeyError: 'id'",
+    )
+    assert sketch(title=line, signature="x").symptoms == ()
+    assert sketch(title="x", prompts=(line,)).symptoms == ()

@@ -223,3 +223,23 @@ def test_a_fix_that_adds_lines_and_a_long_subject_rank_higher():
     short, change = "fix: second charge", patch("pay.py", ["a"], ["b"])
     assert score(f"{subject} (#3)", change) == score(subject, change)
     assert score(subject, change) > score(short, change)
+
+
+def test_a_fix_of_files_that_are_gone_today_ranks_lower():
+    old = make_commit(
+        "a", 9, "fix: do not charge a card twice", patch("src/pay.py", ["post(card)"], ["post(k)"])
+    )
+    new = make_commit(
+        "b", 8, "fix: do not send a letter twice", patch("src/mail.py", ["send(it)"], ["send(k)"])
+    )
+
+    def find(*files):
+        found = find_candidates([], [new, old], now=9 * DAY, files=files)
+        return {one.id[0]: one for one in found}
+
+    assert list(find("src/pay.py", "src/mail.py")) == ["a", "b"]
+    gone = find("src/mail.py")
+    assert next(iter(gone)) == "b"
+    assert "a" not in gone or gone["a"].reasons[0] == "its files are gone today"
+    assert list(find("lib/pay.py", "src/mail.py")) == ["a", "b"], "the file was moved"
+    assert list(find()) == ["a", "b"], "the files of the project are not known"

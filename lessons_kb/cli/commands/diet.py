@@ -29,7 +29,7 @@ from lessons_kb.diet.condition import Condition
 from lessons_kb.diet.diet import Diet, find_project, read_diet
 from lessons_kb.diet.plan import Move, Plan, Stay, count_afterwards, count_every_session, plan_diet
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.proposals import describe_rule, may_have_condition, read_proposal
+from lessons_kb.diet.proposals import describe_rule, read_proposal
 from lessons_kb.diet.readers import (
     WITHOUT_AN_OPTION,
     Reader,
@@ -160,8 +160,7 @@ def diet(
         raise InputError("--with writes into cards: add --apply, or --show-prompt")
     if show_prompt:
         plan = plan_diet(diet, brain, stay=stay)
-        asked = [item for item in plan.stays if may_have_condition(item.rule, item.reason)]
-        prompts = _build_condition_prompts(diet, asked)
+        prompts = _build_condition_prompts(diet, plan.list_asked(diet))
         print_prompts({**prompts, **_build_prompts(diet, plan.moves)})
         return
     with draw_progress("proving") as progress:
@@ -404,6 +403,8 @@ def _print_readers(diet: Diet, readers: Sequence[Reader]) -> None:
     """Print the agents in use that read the files. Files with the same readers share a line."""
     files: dict[str, list[str]] = {}
     for file in diet.files:
+        if not file.rules:
+            continue
         names = [
             f"{reader.agent} ({'with' if reader.has_hooks else 'without'} our hooks)"
             for reader in readers
