@@ -31,8 +31,10 @@ _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "
 """A mapping from the state of a checklist item to its mark; problems come first."""
 _MAX_REFUTED, _MAX_OPEN, _MAX_TERMS = 3, 2, 5
 """Maximum number of items that one line names."""
-_MAX_QUOTE = 80
-"""Maximum length of an item or a quote in a line, in characters."""
+_MAX_QUOTE, _LEAST_QUOTE = 80, 30
+"""Maximum length of an item or a quote in a line, in characters, at best and at worst."""
+_MAX_LINE = 160
+"""Maximum length of a line that names several items, in characters."""
 _TERMS = re.compile(r"(terms: |matched \()([^();]+)")
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*")
 """A part of a path or an identifier, such as ``get`` and ``User`` in ``getUser``."""
@@ -172,18 +174,30 @@ def is_touched(item: CheckedItem) -> bool:
 def check_line(check: Check, language: str = "en") -> str:
     """Return the post-check as one line for an agent's user; "" if every item is shown.
 
-    The line quotes denied and contradicted items, and names open items if there are only a few. The
-    more items the line has, the shorter each one is. `lessons check --last` shows all of them.
+    The line quotes denied and contradicted items, and names open items if there are only a few. If
+    it becomes too long, its parts are cut, and then it quotes fewer items. `lessons check --last`
+    shows all of them.
     """
-    words = WORDS[language]
+    line = ""
+    for most in range(_MAX_REFUTED, 0, -1):
+        for limit in range(_MAX_QUOTE, _LEAST_QUOTE - 1, -1):
+            line = _format_line(check, WORDS[language], most=most, limit=limit)
+            if len(line) <= _MAX_LINE:
+                return line
+    return line
+
+
+def _format_line(check: Check, words: Mapping[str, str], *, most: int, limit: int) -> str:
+    """Return the line of ``check_line`` with the first ``most`` denied and contradicted items.
+
+    Each item and each quote has at most ``limit`` characters.
+    """
     refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
     unseen = [item for item in check.items if item.state == OPEN and not is_touched(item)]
     named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else list(check.ignored)
     unseen = [item for item in unseen if item not in named]
-    pieces = 2 * len(refuted[:_MAX_REFUTED]) + len(named)
-    limit = _MAX_QUOTE * 2 // max(pieces, 2)
     by_form: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for item in refuted[:_MAX_REFUTED]:
+    for item in refuted[:most]:
         form = words["left out" if item.state == DENIED else item.reason]
         place = item.where if len(refuted) > 1 else f"{item.where}: {item.quote}"
         quote = item.quote if item.where in (ANSWER, COMMAND) else place
@@ -193,13 +207,14 @@ def check_line(check: Check, language: str = "en") -> str:
         form.format(item="”, “".join(items), quote=", ".join(quotes))
         for form, (items, quotes) in by_form.items()
     ]
-    if len(refuted) > _MAX_REFUTED:
-        parts.append(words["more"].format(count=len(refuted) - _MAX_REFUTED))
+    if len(refuted) > most:
+        parts.append(words["more"].format(count=len(refuted) - most))
     if named:
         names = ", ".join(f"“{_shorten(item.item, limit)}”" for item in named)
         parts.append(words["few open"].format(items=names))
     if unseen:
-        parts.append(words["many open"].format(count=len(unseen)))
+        form = words["one open" if len(unseen) == 1 else "many open"]
+        parts.append(form.format(count=len(unseen)))
     if not parts:
         return ""
     mark = "⚠ " if refuted or check.ignored else ""

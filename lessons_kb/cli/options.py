@@ -150,14 +150,16 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(split_commas(text))
 
 
-def open_brain(discovery: Discovery | None = None, *, for_new_card: bool = False) -> Brains:
+def open_brain(
+    discovery: Discovery | None = None, *, for_new_card: bool = False, for_trial: bool = False
+) -> Brains:
     """Open the brains that ``--brain`` names, or else those that apply to the working directory.
 
     Brains without trust are left out, and one line on stderr reports it. All brains are closed when
     the command ends. A line on stderr then names the folders in them that were not read.
     ``discovery`` is the result of ``look`` for the working directory, if the command has it. With
-    ``for_new_card``, Untrusted is raised if a new card would be written to the user's own brain
-    only because the brain of the project is not trusted.
+    ``for_new_card`` or ``for_trial``, Untrusted is raised if the command would use the user's own
+    brain only because the brain of the project is not trusted.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -171,12 +173,14 @@ def open_brain(discovery: Discovery | None = None, *, for_new_card: bool = False
         brains = Brains.discover(here, found=discovery)
         own = os.path.realpath(user_brain())
         only_user_brain = list(discovery.trusted) == [own]
-        if for_new_card and only_user_brain and (untrusted or find_untrusted_below(here)):
+        is_for_project = (for_new_card or for_trial) and only_user_brain
+        if is_for_project and (untrusted or find_untrusted_below(here)):
             reason = describe_unclaimed(here)
             if untrusted:
                 reason = describe_untrusted(untrusted, discovery.named)
-            other = f"`--brain {shell_word(own)}` writes to your own brain"
-            raise Untrusted(f"nothing was written: {reason}; {other}")
+            done = "written" if for_new_card else "run"
+            other = f"`--brain {shell_word(own)}` uses your own brain"
+            raise Untrusted(f"nothing was {done}: {reason}; {other}")
         if untrusted:
             say(describe_untrusted(untrusted, discovery.named))
         elif only_user_brain:

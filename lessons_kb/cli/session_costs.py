@@ -104,14 +104,19 @@ def _describe_channel(costs: Costs, channel: str) -> str:
 def _describe_share(total: int | None, ours: int | None) -> str:
     if total is None or ours is None:
         return f"{_UNKNOWN}: no record of a session has usage"
+    if ours > total:
+        return (
+            f"{_UNKNOWN}: agents recorded {counted(total, 'token')}, fewer than our text has "
+            f"({ours:,} by our estimate)"
+        )
     share = _format_share(ours, total)
     return f"{share} of it is our text: {ours:,} of {total:,} tokens, counted in every request"
 
 
 def _format_share(ours: int, total: int) -> str:
-    if not total:
+    if ours > total or not total:
         return _UNKNOWN
-    share = min(ours / total, 1.0)
+    share = ours / total
     return f"{share:.1%}" if share >= _SMALL_SHARE or not ours else "less than 0.1%"
 
 
@@ -151,7 +156,8 @@ def _print_sessions(costs: Iterable[SessionCost]) -> None:
             share = _UNKNOWN
         else:
             total = counted(cost.input, "token")
-            share = f"{_format_share(cost.ours, cost.input)} of {total} in {cost.requests} requests"
+            requests = counted(cost.requests, "request")
+            share = f"{_format_share(cost.ours, cost.input)} of {total} in {requests}"
         if cost.input is not None and cost.unknown_requests:
             share += f", and {cost.unknown_requests} requests with unknown usage"
         print_beside(f"  {clean_line(cost.session)}  {cost.agent or 'unknown agent'}  ", share)

@@ -237,7 +237,7 @@ def _choose_next_step(state: State) -> Problem | None:
         problem for problem in state.attention if problem.command.startswith("lessons trust")
     ]
     if untrusted:
-        return Problem("read its cards, then trust it", untrusted[0].command)
+        return Problem("let its cards reach your agents; read them first", untrusted[0].command)
     if state.drafts:
         return Problem(f"go through {counted(state.drafts, 'draft')}", "lessons review")
     if any(problem.text == _NO_OWN_BRAIN for problem in state.attention):
@@ -270,7 +270,8 @@ def _advise_mining() -> Problem | None:
         commits = len(load(LIST_COMMITS).list_commits(os.getcwd()))
     if commits < _FEW_COMMITS:
         return None
-    purpose = f"look for lessons in {counted(commits, 'commit')}; `{_ADD_CARD}` writes a card"
+    past = f"{counted(commits, 'commit')} without merges"
+    purpose = f"look for lessons in {past}; `{_ADD_CARD}` writes a card"
     return Problem(purpose, "lessons mine")
 
 

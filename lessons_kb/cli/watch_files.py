@@ -10,8 +10,13 @@ from lessons_kb.cli.output import say
 def watch_files(brains: Brains) -> None:
     """Update the index after each change, and print a line about it, until Ctrl-C."""
     say(f"watching {', '.join(brain.root for brain in brains.members)}; press Ctrl-C to stop")
-    watching = Watching(brains.members, say=lambda line: print(line, flush=True), tick=1.0)
+    watching = Watching(brains.members, say=_print_whole, tick=1.0)
     try:
         watching.wait()
     finally:
         watching.stop(wait=True)
+
+
+def _print_whole(line: str) -> None:
+    """Print a line with its end in one write, because each brain is watched by a thread."""
+    print(f"{line}\n", end="", flush=True)

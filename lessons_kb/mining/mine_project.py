@@ -309,7 +309,7 @@ def tell_past(directory: str) -> str:
     if sessions:
         parts.append(counted(len(sessions), "session"))
     if commits:
-        parts.append(counted(len(commits), "commit"))
+        parts.append(f"{counted(len(commits), 'commit')} without merges")
     return ", ".join(parts)
 
 

@@ -30,6 +30,8 @@ from lessons_kb.values import frozen
 
 _MAX_TEXT = 100_000
 """The maximum number of characters of an edit that are searched."""
+_CLAUSE_END = re.compile(r"[:;]\s+|,?\s+(?:and|but|while)\s+|,\s+|\s+[–—-]\s+")
+"""Matches the text between two clauses of a sentence, each of which may be a claim."""
 _SCRIPT = re.compile(r"\.(?:sh|py|js|ts|rb|ps1)$")
 
 _phrases = cache(read_patterns)
@@ -74,6 +76,15 @@ class Claims:
         if sentence not in self._reasons:
             self._reasons[sentence] = next(self._refutations(sentence), "")
         return self._reasons[sentence]
+
+    def find_refuted(self, sentence: str) -> list[str]:
+        """Return the clauses of a refuted sentence that are refuted for the same reason.
+
+        The list contains the whole sentence if no clause is refuted alone.
+        """
+        reason = self.refute(sentence)
+        clauses = [clause.strip(" .") for clause in _CLAUSE_END.split(sentence)]
+        return [clause for clause in clauses if self.refute(clause) == reason] or [sentence]
 
     def refute_done(self, item: str) -> str:
         """Return the member of REASONS that refutes the test run that an item requests, or "" if

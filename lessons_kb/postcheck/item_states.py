@@ -605,14 +605,15 @@ class _Scene:
         return max(close, key=lambda entry: entry[0], default=(0.0, None))
 
     def _find_contradiction(self, item: _Item, *, is_shown: bool) -> _Verdict | None:
-        """Return a verdict with the first sentence about an item whose claim is refuted.
+        """Return a verdict with the first claim about an item that the evidence refutes.
 
-        The evidence refutes the claim. A sentence that may say that the item was not done does not
-        count. The result is None without such a sentence, or if the evidence is incomplete.
+        A sentence may contain claims about several items. A claim about tests refutes only items
+        about tests. A sentence that may say that the item was not done does not count. The result
+        is None without such a claim, or if the evidence is incomplete.
         """
         if not self._evidence.complete:
             return None
-        for sentence, terms in self._told:
+        for sentence, _terms in self._told:
             if item.is_unsure_in(sentence):
                 continue
             reason = self._claims.refute(sentence)
@@ -622,8 +623,13 @@ class _Scene:
             if not is_shown and not self._claims.wrote_test:
                 sections.append(_REFUTED_UNLESS_SHOWN.get(reason))
             is_asked_for = any(name and phrase(name).search(item.text) for name in sections)
-            if is_asked_for or item.is_told_in(terms, action_words=1):
-                return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
+            for claim in self._claims.find_refuted(sentence):
+                is_about_tests = reason in _REFUTED_FOR
+                is_told = not is_about_tests and item.is_told_in(
+                    frozenset(analyze(claim)), action_words=1
+                )
+                if is_asked_for or is_told:
+                    return _Verdict(CONTRADICTED, claim, ANSWER, reason)
         return None
 
 

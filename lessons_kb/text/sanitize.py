@@ -314,13 +314,13 @@ def shorten(text: str, limit: int) -> str:
 def shorten_at_word(text: str, limit: int) -> str:
     """Cut a text to at most ``limit`` characters at the end of a word; "…" replaces the rest.
 
-    A text without a space in its second half is cut at the limit.
+    If less than a quarter would remain, the text is cut at the limit.
     """
     if len(text) <= limit:
         return text
     kept = text[: limit - 1]
     words = kept if text[limit - 1].isspace() else kept.rsplit(" ", 1)[0]
-    return (words if len(words) > limit // 2 else kept).rstrip(" ,;:—-") + "…"
+    return (words if len(words) > limit // 4 else kept).rstrip(" ,;:—-") + "…"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -141,7 +141,7 @@ def test_a_pipe_gets_whole_lines(lessons, project, request, write_history):
     write_sessions(project)
     write_history(project)
     (project / "lessons.toml").rename(project / "away")
-    assert "found 3 sessions, 14 commits; `lessons mine`" in lessons("init").err
+    assert "found 3 sessions, 14 commits without merges; `lessons mine`" in lessons("init").err
     out = lessons("mine").out
     if request.config.getoption("--update", default=False):
         GOLDEN.write_text(out, encoding="utf-8")
@@ -249,7 +249,7 @@ def test_candidates_with_a_draft_or_a_card_are_left_out_and_counted(lessons, pro
     listed = lessons("mine").out
     assert "do not print a page" in listed
     counts = "left out: 1 with a draft, 1 with a card, 1 discarded"
-    assert f"1 of 1 candidate from 0 sessions and 5 commits; {counts}" in listed
+    assert f"1 of 1 candidate from 0 sessions and 5 commits without merges; {counts}" in listed
     assert find(lessons)["left_out"] == {"open": 1, "accepted": 1, "discarded": 1}
 
 
@@ -547,7 +547,7 @@ def test_init_offers_to_look_at_the_past_on_a_terminal(terminal, project, write_
     ):
         (project / "lessons.toml").unlink()
         asked = terminal("init")
-        asked.wait("Found 3 sessions, 14 commits: look for lessons? [Y/n]:")
+        asked.wait("Found 3 sessions, 14 commits without merges: look for lessons? [Y/n]:")
         asked.type(typed)
         seen = asked.end()
         assert (said in seen, unsaid in seen, asked.code) == (True, False, 0)

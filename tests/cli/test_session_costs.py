@@ -162,6 +162,14 @@ def test_it_says_in_words_whether_the_cache_was_invalidated(home, note, lessons)
     assert "800 tokens, at tool calls" in named
 
 
+def test_a_share_of_more_than_all_tokens_is_unknown(home, note, lessons):
+    claude(home, "claude-1", (2, 10, 0, 0))
+    note("claude-1", (1, "titles", 200))
+    words = " ".join(lessons("stats", "--cost").out.split())
+    assert "unknown: agents recorded 10 tokens, fewer than our text has (200 by our" in words
+    assert "%" not in words.partition("cache before")[0]
+
+
 def test_unknown_is_named_and_never_zero(home, note, lessons):
     note("gone", (1, "titles", 200))
     claude(home, "bare", (2,))

@@ -120,6 +120,20 @@ def test_lessons_alone_proposes_a_folder_of_the_repository(at, home, tmp_path, m
     assert "do this in the repository of a project" in " ".join(at(home).out.split())
 
 
+def test_lessons_alone_asks_the_reader_to_read_the_cards(at, home, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", os.path.dirname(GIT))
+    (home / ".gemini").mkdir()
+    project = tmp_path / "shop"
+    project.mkdir()
+    git(project, "init", "-q")
+    assert at(project, "init", "cards").code == 0
+    at(project, "setup", "--yes")
+    assert at(project, "trust", "--revoke", "cards").code == 0
+    text = " ".join(at(project).out.split())
+    step = "Next: `lessons trust cards`, to let its cards reach your agents; read them first."
+    assert step in text
+
+
 def test_lessons_alone_counts_agents_and_drafts(lessons, brain, home):
     (home / ".gemini").mkdir()
     lessons("setup", "--yes")
@@ -147,7 +161,7 @@ def test_lessons_alone_leads_a_project_without_cards_to_its_first(at, home, tmp_
     for number in range(20):
         commit(project, f"Add page {number}", when(number), **{f"page{number}.py": "A = 1\n"})
     text = " ".join(at(project).out.split())
-    assert "Next: `lessons mine`, to look for lessons in 20 commits" in text
+    assert "Next: `lessons mine`, to look for lessons in 20 commits without merges" in text
     assert '`lessons add "what went wrong"` writes a card' in text
     write(project, "lessons/own.md", "---\ntype: lesson\n---\n\n# Own\n\n## Fix\n\n- Do it\n")
     assert "Next: `lessons mine`" in at(project).out

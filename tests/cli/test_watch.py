@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.cli import watch_files
 from tests.kit import write
 
 PATIENCE = 60.0
@@ -52,3 +54,30 @@ def test_a_saved_card_is_in_the_index_before_anyone_asks(brain, command):
         wait_for(b"removed lessons/plant.md")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
+
+
+def test_lines_of_several_threads_are_whole(monkeypatch):
+    """A text stream may switch threads between two writes; each line is a single one."""
+    pieces = []
+
+    class Stream:
+        def write(self, text):
+            pieces.append(text)
+
+        def flush(self):
+            pass
+
+    class Watched:
+        def __init__(self, _brains, *, say, **_options):
+            say("shop: 3 files, up to date")
+
+        def wait(self):
+            pass
+
+        def stop(self, *, wait):
+            pass
+
+    monkeypatch.setattr(sys, "stdout", Stream())
+    monkeypatch.setattr(watch_files, "Watching", Watched)
+    watch_files.watch_files(Brains([], directory="", project=None))
+    assert [piece for piece in pieces if piece] == ["shop: 3 files, up to date\n"]

@@ -64,6 +64,16 @@ def test_a_small_saving_is_called_small_and_the_largest_parts_are_named(project,
     assert "little to gain; most tokens are in AGENTS.md:12 Layout of folders (" in diet().out
 
 
+@pytest.mark.parametrize(("stays", "line"), [
+    (1, "1 rule stays (-v lists them)"), (2, "2 rules stay (-v lists them)"),
+])  # fmt: skip
+def test_the_verb_agrees_with_the_number_of_rules(lessons, tmp_path, monkeypatch, stays, line):
+    rules = ["- Always answer in English.\n", "- Never use emojis in answers.\n"]
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n\n" + "".join(rules[:stays]))
+    monkeypatch.chdir(tmp_path)
+    assert line in lessons("diet").out
+
+
 def test_it_needs_no_brain_to_look(lessons, tmp_path, monkeypatch):
     monkeypatch.chdir(kit.write(tmp_path / "fresh", "CLAUDE.md", RULES).parent)
     assert "every session" in lessons("diet").out

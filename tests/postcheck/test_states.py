@@ -1,5 +1,6 @@
 """Shown, denied, contradicted, open: what is said of an item, and on what evidence."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -41,6 +42,8 @@ def edit(path, text, before="", **more):
     return done(Edit(path=path, text=text, before=before, **more))
 
 
+UNLINK = "Close the NamedTemporaryFile before os.unlink"
+CLOSED = edit("src/pager.py", "# close the NamedTemporaryFile before os.unlink", "# the pager")
 LINT, BACKUPS, FLAG = "Run the linter", "Encrypt the backups", "Remove the feature flag"
 ENCRYPTED = "The backups are encrypted now."
 
@@ -84,6 +87,32 @@ def test_an_item_whose_name_is_in_an_edit_is_not_called_unseen():
     assert "not seen: “Run the linter”" in check_line(touched)
     assert NAMED not in check_line(touched)
     assert "src/a.py: parse_config(path)" in check_text(touched)
+
+
+PAGER = (
+    UNLINK,
+    "Cover the error path with a test that runs on Windows",
+    "Assert on the last line of the output in a test of the pager",
+)
+
+
+def test_the_line_keeps_whole_words_and_fits_a_line():
+    answer = "I edited the pager: the file is closed before os.unlink and all tests pass."
+    line = check_line(check_items([card(*PAGER, LINT)], answer, CLOSED))
+    assert len(line) <= 165
+    items = [part for part in re.findall("“([^”]*)”", line) if part.endswith("…")]
+    assert items, "the items are too long for one line"
+    for part in items:
+        assert any(f"{item} ".startswith(part[:-1] + " ") for item in PAGER)
+        assert len(part) > 30
+
+
+@pytest.mark.parametrize(("items", "count"), [(1, "1 item open"), (2, "2 items open")])
+def test_the_number_of_open_items_agrees_with_its_noun(items, count):
+    others = ("Rotate the tokens", "Encrypt the backups")[:items]
+    answer = "I left the tests for a follow-up. The suite passes."
+    checked = check_items([card(ITEM, "Run the whole test suite", *others)], answer, CLOSED)
+    assert f"; {count} — " in check_line(checked)
 
 
 def test_an_open_item_names_at_most_five_missing_words():
@@ -174,6 +203,24 @@ class TestContradicted:
     ])  # fmt: skip
     def test_what_may_be_true_is_not_contradicted(self, item, answer, evidence):
         assert state(item, answer, evidence) != "contradicted"
+
+    @pytest.mark.parametrize(("item", "answer", "evidence"), [
+        (UNLINK, "I edited the pager: the file is closed before os.unlink and all tests pass.",
+         CLOSED),
+        (UNLINK, "I ran the tests, and the NamedTemporaryFile is closed before os.unlink.", CLOSED),
+        (UNLINK, "`ruff check` passes, and the file is closed before os.unlink.", CLOSED),
+        (UNLINK, "I documented the pager in `docs/pager.md`; the file is closed before os.unlink.",
+         CLOSED),
+        (UNLINK, "I added a test, and the file is closed before os.unlink.", CLOSED),
+        (ITEM, "I added a test for the rejection and all tests pass.", done(EDIT)),
+    ])  # fmt: skip
+    def test_a_claim_about_another_item_contradicts_nothing(self, item, answer, evidence):
+        assert state(item, answer, evidence) != "contradicted"
+
+    def test_the_quote_is_the_claim_that_is_refuted(self):
+        answer = "I edited the pager: the file is closed before os.unlink and all tests pass."
+        one = check("Run the whole test suite", answer, CLOSED)
+        assert (one.quote, one.reason) == ("all tests pass", "no test run")
 
     def test_a_match_contradicts_the_nearest_item_of_its_own_card(self):
         match = DetectedLine(

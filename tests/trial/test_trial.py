@@ -311,6 +311,25 @@ def test_what_cannot_run_is_said_before_anything_runs(trial, tmp_path, monkeypat
     assert not (tmp_path / "seen").exists()
 
 
+def test_without_trust_nothing_runs(trial, shop, tmp_path, lessons, monkeypatch):
+    write(tmp_path / "data" / "lessons-kb", "lessons/first.md", CARD)  # the user's own brain
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert lessons("trust", "--revoke", ".").code == 0
+    done = trial(TASKS)
+    assert (done.code, "nothing was run: " in done.err) == (2, True)
+    assert f"`lessons trust {shop}`" in done.err
+    assert not (tmp_path / "seen").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_a_lesson_nothing_runs(trial, shop, tmp_path):
+    git(shop, "rm", "-rqf", "lessons")
+    done = trial(TASKS)
+    assert (done.code, "has no lessons" in done.err) == (2, True)
+    assert not (tmp_path / "seen").exists()
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.slow
 def test_a_check_brings_its_files_only_afterwards(trial, shop, tmp_path):
     start = git(shop, "rev-parse", "HEAD").strip()

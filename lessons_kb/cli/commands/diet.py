@@ -374,7 +374,8 @@ def _print_stays(plan: Plan, *, verbose: bool) -> None:
     if len(reasons) > len(frequent):
         told.append(counted(len(reasons) - len(frequent), "more reason"))
     rules = counted(len(plan.stays), "rule")
-    print_wrapped(f"{rules} stay (-v lists them): {'; '.join(told)}")
+    verb = "stays" if len(plan.stays) == 1 else "stay"
+    print_wrapped(f"{rules} {verb} (-v lists them): {'; '.join(told)}")
 
 
 def _print_remarks(diet: Diet, *, verbose: bool) -> None:

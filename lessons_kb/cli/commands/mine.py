@@ -320,7 +320,8 @@ def _count_fitting() -> int:
 def _print_candidates(past: Past, shown: Sequence[int]) -> None:
     """Print the candidates at some positions, and how many there are."""
     result = past.result
-    parts = [counted(result.sessions, "session"), counted(result.commits, "commit")]
+    parts = [counted(result.sessions, "session")]
+    parts.append(f"{counted(result.commits, 'commit')} without merges")
     if result.comments:
         parts.append(counted(result.comments, "review comment"))
     left_out = _describe_left_out(past.left_out)

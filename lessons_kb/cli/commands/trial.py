@@ -119,17 +119,19 @@ def trial(
     _check_agent(agent, chosen)
     text = read_file(file)
     tasks = read_tasks(text, os.path.basename(file))
-    brains = open_brain()
+    brains = open_brain(for_trial=True)
     brains.refresh()
     inside = [brain for brain in brains.members if is_inside(brain.root, repository)]
     brain = inside[0] if inside else brains.members[0]
+    documents = brain.read(lambda index: index.catalogue.all_cards())
+    cards = [document.id for document in documents if document.kind != NOTE]
+    if not cards:
+        raise InputError(f"{brain.root} has no lessons; write one with `lessons add`")
+    _check_lessons(tasks, cards, chosen)
     folder = out or os.path.join(state_dir(brain.root), "trials", Path(file).stem)
     folder = os.path.abspath(folder)
     make_private(folder)
     _check_folder(folder, text, resume=resume)
-    documents = brain.read(lambda index: index.catalogue.all_cards())
-    cards = [document.id for document in documents if document.kind != NOTE]
-    _check_lessons(tasks, cards, chosen)
     names = (CONFIG_NAME, IGNORE_NAME, *cards)
     plan = TrialPlan(
         tasks=tasks,
