@@ -157,7 +157,8 @@ def open_brain(discovery: Discovery | None = None, *, for_new_card: bool = False
     the command ends. A line on stderr then names the folders in them that were not read.
     ``discovery`` is the result of ``look`` for the working directory, if the command has it. With
     ``for_new_card``, Untrusted is raised if a new card would be written to the user's own brain
-    only because the brain of the project is not trusted.
+    only because the brain of the project is not trusted, and InputError if the project has several
+    brains and none of them is nearest.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -169,6 +170,8 @@ def open_brain(discovery: Discovery | None = None, *, for_new_card: bool = False
         discovery = discovery or look(here)
         untrusted = discovery.untrusted
         brains = Brains.discover(here, found=discovery)
+        if for_new_card and discovery.peers:
+            raise InputError(_describe_peers(discovery.peers))
         own = os.path.realpath(user_brain())
         only_user_brain = list(discovery.trusted) == [own]
         if for_new_card and only_user_brain and (untrusted or find_untrusted_below(here)):
@@ -185,6 +188,16 @@ def open_brain(discovery: Discovery | None = None, *, for_new_card: bool = False
                 say(hint)
     at_end.callback(_close, brains, untrusted)
     return brains
+
+
+def _describe_peers(roots: Sequence[str]) -> str:
+    """Return an error that names several brains, one of which the user must choose."""
+    names = [shell_word(os.path.relpath(root)) for root in roots]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return (
+        f"nothing was written: this repository has {len(names)} brains, {listed}; choose one with "
+        f"`--brain {names[0]}`"
+    )
 
 
 def _close(brains: Brains, reported: Sequence[str]) -> None:
