@@ -100,10 +100,11 @@ def test_the_drafts_of_both_brains_are_counted_and_reviewed(repo, lessons):
     assert json.loads(lessons("--json").out)["drafts"] == 0
 
 
-def test_the_full_screen_reviews_the_drafts_of_both_brains(repo, answer):
+def test_one_session_reviews_the_drafts_of_both_brains(repo, answer, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
     propose(repo / "lessons-brain", "The total of a cart was hard-coded")
     propose(repo / "docs/second", "The docs were not run")
-    answer("review", typed="accept 1\nundo\naccept 1\naccept 1\nquit\n")
+    answer("review", typed="accept 1\nundo\naccept 1\naccept 2 new\nquit\n")
     assert sorted(path.rpartition("/lessons/")[0] for path in cards_in(repo)) == [
         "docs/second",
         "lessons-brain",
