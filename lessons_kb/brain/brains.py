@@ -92,6 +92,13 @@ class Brains:
         configured = (brain.settings.project for brain in self.members)
         return self._project or next(filter(None, configured), None) or self._git_name
 
+    def led_by(self, brain: Brain) -> Brains:
+        """Return the same brains with ``brain`` first, so that it is the one written to."""
+        if brain is self.members[0]:
+            return self
+        others = [member for member in self.members if member is not brain]
+        return Brains([brain, *others], directory=self.directory, project=self.project)
+
     def refresh(self, **options: Unpack[Refreshing]) -> tuple[Refresh, ...]:
         """Update the index of each brain. See ``Brain.refresh``. Searches call this themselves."""
         return tuple(brain.refresh(**options) for brain in self.members)

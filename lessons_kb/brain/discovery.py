@@ -58,6 +58,9 @@ class Discovery:
     """The untrusted roots that ``LESSONS_BRAIN`` names. The project may have set the variable."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Maps trusted roots to the names of their state folders, as far as they were looked up."""
+    peers: tuple[str, ...] = ()
+    """The trusted brains of the project if none of several is nearest, so that a command cannot
+    choose one of them to write to."""
     missing: str = ""
     """An error with advice if ``LESSONS_BRAIN`` names something that is not a folder, or ""."""
 
@@ -126,7 +129,9 @@ def look(
         (trusted if is_believed else untrusted).append(root)
     untrusted_names = tuple(untrusted)
     nearer = [root for root in above if is_real_inside(root, project)]
-    marked = _list_marked_outside(project, [root for root in above if is_trusted(root)])
+    marked = list(_list_marked_outside(project, [root for root in above if is_trusted(root)]))
+    has_nearest = bool(trusted) or any(map(is_trusted, nearer))
+    peers = [] if has_nearest else [root for root in marked if is_trusted(root)]
     roots = list(dict.fromkeys((*nearer, *marked, *above)))
     for root in roots:
         (trusted if is_trusted(root) else untrusted).append(root)
@@ -145,6 +150,7 @@ def look(
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
         named=untrusted_names,
         keys={root: trusted_key(root) for root in trusted if root in roots},
+        peers=tuple(peers) if len(peers) > 1 else (),
         missing=_describe_missing(missing[0]) if missing else "",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import (
@@ -20,7 +20,7 @@ from lessons_kb.brain.discovery import (
 )
 from lessons_kb.brain.write_index import read_document
 from lessons_kb.config import DEFAULTS
-from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
+from lessons_kb.errors import BrainNotFound, InputError, LessonsError, StorageError, Untrusted
 from lessons_kb.model import NOTE
 from lessons_kb.on_demand import GATE_FILE, load
 from lessons_kb.store import trust
@@ -30,8 +30,11 @@ from lessons_kb.store.foreign_settings import read_settings_file, replace_settin
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, FIRST_LESSON, upwards, user_brain
 from lessons_kb.store.repositories import find_below, find_borders, find_brains
 from lessons_kb.store.scan import scan_brain
+from lessons_kb.text.sanitize import shell_word
 
 _LESSONS = "lessons"
+_PROPOSED = "lessons-brain"
+"""The folder that the README proposes for the brain of a repository."""
 
 
 def make_brain(
@@ -45,6 +48,7 @@ def make_brain(
     folder is not writable.
     """
     root = follow_settings(folder)
+    _check_is_folder(root)
     is_empty = _is_empty(root)
     created: list[str] = []
     new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
@@ -75,12 +79,26 @@ def make_brain(
     return root, created
 
 
+def _check_is_folder(root: str) -> None:
+    """Raise InputError if a path, or the part of it that exists, is a file."""
+    for path in upwards(root):
+        if os.path.isdir(path):
+            return
+        if os.path.lexists(path):
+            folder = shell_word(os.path.join(os.path.dirname(path), _PROPOSED))
+            raise InputError(f"{path} is not a folder; name one, as in `lessons init {folder}`")
+
+
 def _is_empty(root: str) -> bool:
     """Return whether a folder has no visible entry, or does not exist."""
     try:
         return all(name.startswith(".") for name in os.listdir(root))
     except FileNotFoundError:
         return True
+    except OSError as error:
+        raise StorageError(
+            f"cannot read {root}: {error.strerror}; choose a folder that you can read"
+        ) from None
 
 
 def _write_settings(*, notes: bool) -> str:
@@ -170,9 +188,10 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     """Trust the brain that applies to ``folder``, or end the trust. Return the root of the brain.
 
     If the folder is not a brain, the nearest brain above it is meant. For the working directory, it
-    may also be the only untrusted brain of the git work tree. A repository inside that
+    may also be the only brain of the git work tree. A repository inside that
     brain is the exception, because its cards are not part of the brain until the repository itself
-    is trusted. Raises ConfigError if the settings cannot be used, because their next change would
+    is trusted. Raises InputError if the work tree has several brains and the folder is in none of
+    them. Raises ConfigError if the settings cannot be used, because their next change would
     end the trust. Raises Untrusted if agents would ignore the place where trust is recorded.
     """
     if not os.path.isdir(folder):
@@ -183,13 +202,12 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         roots = borders
     if not roots and folder == os.curdir:
         discovery = look(real, NO_VARIABLES)
-        applying = [*discovery.untrusted, *discovery.trusted]
-        if revoke:
-            applying.reverse()
-        roots = [root for root in applying if root != os.path.realpath(user_brain())]
-        below = find_untrusted_below(real)
-        if not roots and not revoke and len(below) == 1:
-            roots = below
+        applying = dict.fromkeys((*discovery.trusted, *discovery.untrusted))
+        applying.pop(os.path.realpath(user_brain()), None)
+        below = [] if revoke else find_untrusted_below(real)
+        roots = list(applying) or below[:1]
+        if len({*applying, *below}) > 1:
+            raise InputError(_ask_for_one([*applying, *below], revoke=revoke))
     elif not roots and not find_below(real) and scan_brain(real, DEFAULTS, ()).files:
         roots = [real]  # a folder that LESSONS_BRAIN names needs no lessons.toml
     if not roots:
@@ -217,6 +235,14 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     if not revoke:
         _write_gates(root)
     return root
+
+
+def _ask_for_one(roots: Sequence[str], *, revoke: bool) -> str:
+    """Return an error that names several brains, one of which the user must choose."""
+    names = sorted({shell_word(os.path.relpath(root)) for root in roots})
+    command = f"lessons trust {'--revoke ' if revoke else ''}{names[0]}"
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"this repository has {len(names)} brains, {listed}; name one, as in `{command}`"
 
 
 def _write_gates(root: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.memory_folders import find_memory_folders
@@ -12,10 +12,17 @@ from lessons_kb.collection.memories import Memory, draft_memories, read_memories
 from lessons_kb.text.sanitize import counted
 
 
-def mine_memories(brains: Brains, count: int, limit: int) -> list[Draft]:
-    """Print the memories of the open project, and return the drafts that were written."""
+def mine_memories(
+    brains: Brains, count: int, limit: int, *, confirm_many: Callable[[int], None]
+) -> list[Draft]:
+    """Print the memories of the open project, and return the drafts that were written.
+
+    ``confirm_many`` is called with the number of drafts before they are written.
+    """
     claude, codex = find_memory_folders()
     memories = read_memories(brains, claude=claude, codex=codex)
+    new = sum(memory.lesson is not None for memory in memories)
+    confirm_many(min(count, new))
     drafts = draft_memories(brains, memories, count) if count else []
     if options().json:
         rows = [_describe(memory) for memory in memories]

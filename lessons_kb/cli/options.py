@@ -159,7 +159,8 @@ def open_brain(
     the command ends. A line on stderr then names the folders in them that were not read.
     ``discovery`` is the result of ``look`` for the working directory, if the command has it. With
     ``for_new_card`` or ``for_trial``, Untrusted is raised if the command would use the user's own
-    brain only because the brain of the project is not trusted.
+    brain only because the brain of the project is not trusted. With ``for_new_card``, InputError is
+    raised if the project has several brains and none of them is nearest.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -171,6 +172,8 @@ def open_brain(
         discovery = discovery or look(here)
         untrusted = discovery.untrusted
         brains = Brains.discover(here, found=discovery)
+        if for_new_card and discovery.peers:
+            raise InputError(_describe_peers(discovery.peers))
         own = os.path.realpath(user_brain())
         only_user_brain = list(discovery.trusted) == [own]
         is_for_project = (for_new_card or for_trial) and only_user_brain
@@ -189,6 +192,16 @@ def open_brain(
                 say(hint)
     at_end.callback(_close, brains, untrusted)
     return brains
+
+
+def _describe_peers(roots: Sequence[str]) -> str:
+    """Return an error that names several brains, one of which the user must choose."""
+    names = [shell_word(os.path.relpath(root)) for root in roots]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return (
+        f"nothing was written: this repository has {len(names)} brains, {listed}; choose one with "
+        f"`--brain {names[0]}`"
+    )
 
 
 def _close(brains: Brains, reported: Sequence[str]) -> None:

@@ -147,13 +147,15 @@ def _read_state(discovery: Discovery, brains: Brains | None) -> State:
         problems += _find_faults(brain, cards)
     problems += _find_hook_errors()
     members = brains.members if brains else ()
-    drafts = len(DraftFolder(members[0].root).ids()) if members else 0
-    if members and cards_of:
-        drafts += sum(card.status == DRAFT for card in cards_of[0])
+    drafts: set[str] = set()
+    for brain in members:
+        drafts.update(DraftFolder(brain.root).ids())
+    for cards in cards_of:
+        drafts.update(card.id for card in cards if card.status == DRAFT)
     return State(
         brains=states,
         own_cards=sum(card.id != FIRST_LESSON for card in cards_of[0]) if cards_of else 0,
-        drafts=drafts,
+        drafts=len(drafts),
         agents=_list_agents(members),
         last_lesson=_find_last_lesson(members, cards_of),
         attention=problems,

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Collection
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.draft_gaps import find_lacks
 from lessons_kb.cards.parse import parse_card
@@ -83,6 +84,20 @@ class DraftLookup:
         self._folder = DraftFolder(self._brain.root)
         self.counted: list[Card] = []
         """The cards that the last ``collect`` counted because of a complaint."""
+
+    @property
+    def brains(self) -> Brains:
+        """The brains, of which the first has the drafts."""
+        return self._brains
+
+    @property
+    def brain(self) -> Brain:
+        """The brain of the drafts."""
+        return self._brain
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a draft with exactly this id."""
+        return name in self._folder.ids() or name in self._find_cards()
 
     def all(self) -> list[Draft]:
         """Return the open drafts.

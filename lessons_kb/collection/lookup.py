@@ -14,7 +14,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError, StorageError
 from lessons_kb.model import NOTE, SERVED, Card
-from lessons_kb.on_demand import TRASH, load
+from lessons_kb.on_demand import DRAFT_FILES, TRASH, load
 from lessons_kb.store import files as disk
 from lessons_kb.store.handles import find_handled
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
@@ -165,6 +165,12 @@ class CardLookup:
         for brain in self._brains.members:
             if brain.fault:
                 raise StorageError(f"{name!r} is not in the previous index, and {brain.fault}")
+        open_folder = load(DRAFT_FILES).DraftFolder
+        if any(name in open_folder(brain.root).ids() for brain in self._brains.members):
+            raise CardNotFound(
+                f"{name} is a draft, not a card; `lessons review --show {shell_word(name)}` prints "
+                "it, and `lessons review` edits it (key e) or accepts it (key a)"
+            )
         raise CardNotFound(_not_found(name, everything))
 
     def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:

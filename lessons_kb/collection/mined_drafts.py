@@ -95,7 +95,9 @@ def leave_out_drafted(
     The states are those of drafts. A candidate also counts as accepted if a card, perhaps of a
     colleague, names one of its commits as a source.
     """
-    states = DraftLookup(brains).read_mined_states()
+    states: dict[str, str] = {}
+    for brain in reversed(brains.members):  # the nearest brain has the last word
+        states |= DraftLookup(brains.led_by(brain)).read_mined_states()
     commits_of_cards = _find_commits_of_cards(brains)
     new: list[Candidate] = []
     left_out: Counter[str] = Counter()

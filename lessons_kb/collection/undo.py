@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
+from lessons_kb.collection.all_drafts import find_drafts
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
@@ -113,11 +114,11 @@ class Undoing:
 
     def edit_draft(self, name: str, editor: Callable[[str], object]) -> bool:
         """Call ``editor`` with the path of a draft, and return whether the draft changed."""
-        _drafts, draft, reopen = self._open_draft(name)
+        drafts, draft, reopen = self._open_draft(name)
         if draft.is_card:
-            return self.edit(self._brains.members[0], draft.id, editor)
+            return self.edit(drafts.brain, draft.id, editor)
         editor(draft.path)
-        after = self._folder.read(draft.id)
+        after = DraftFolder(drafts.brain.root).read(draft.id)
         if after is None or after == draft.text:
             return False
         self._add_step(f"edit of {draft.id}", partial(reopen, after), draft=draft.id)
@@ -126,7 +127,7 @@ class Undoing:
     def accept(self, name: str, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Card:
         """Turn a draft into a card. See ``Drafts.accept``."""
         drafts, draft, reopen = self._open_draft(name)
-        brain = self._brains.members[0]
+        brain = drafts.brain
         accept = partial(
             drafts.accept, draft.id, on_duplicate=on_duplicate, keep_quotes=keep_quotes
         )
@@ -178,10 +179,6 @@ class Undoing:
             return Undone(f"not undone ({step.what}): {error}", step.names)
         remark = f"; {step.remark}" if step.remark else ""
         return Undone(f"undone: {step.what}{remark}", step.names, step.draft)
-
-    @property
-    def _folder(self) -> DraftFolder:
-        return DraftFolder(self._brains.members[0].root)
 
     def _add_step(
         self,
@@ -247,9 +244,10 @@ class Undoing:
         The argument of the function is the text that the draft must have before the call, or None
         (the default) for a draft that was settled.
         """
-        drafts = Drafts(self._brains)
+        drafts = find_drafts(self._brains, name)
         draft = drafts.get(name)
-        brain = self._brains.members[0]
+        brain = drafts.brain
+        folder = DraftFolder(brain.root)
         if draft.is_card:
 
             def put_back() -> None:
@@ -257,17 +255,17 @@ class Undoing:
                 brain.touch()
 
             return drafts, draft, put_back
-        facts = self._folder.facts_of(draft.id)
+        facts = folder.facts_of(draft.id)
         if facts is None:
             raise CardNotFound(f"draft {draft.id!r} no longer exists; it was reviewed elsewhere")
 
         def reopen(expected: str | None = None) -> None:
-            with self._folder.locked():
-                if self._folder.read(draft.id) != expected:
+            with folder.locked():
+                if folder.read(draft.id) != expected:
                     raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
                 # A draft that was not settled may have been counted again since.
-                current = facts if expected is None else self._folder.facts_of(draft.id)
-                self._folder.write(draft.id, draft.text, current or facts)
+                current = facts if expected is None else folder.facts_of(draft.id)
+                folder.write(draft.id, draft.text, current or facts)
 
         return drafts, draft, reopen
 

@@ -13,9 +13,9 @@ from typing import TypeVar
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
+from lessons_kb.collection.all_drafts import count_drafts
 from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.lookup import names
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.find.project_detection import glance
@@ -108,7 +108,7 @@ class Stats:
             cards=len(cards),
             notes=notes,
             occurrences=sum(card.occurrences for card in cards),
-            drafts=Drafts(self._brains).count(),
+            drafts=count_drafts(self._brains),
             by_kind=_rank(card.kind for card in cards),
             by_stage=_rank(stages),
             by_project=_rank(card.project or ANY for card in cards),

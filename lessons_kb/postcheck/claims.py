@@ -62,6 +62,8 @@ class Claims:
         self._untested = failed if runs else NO_TEST_RUN
         """The member of REASONS that refutes a claim that tests passed, or "" if there is none."""
         self._reasons: dict[str, str] = {}
+        self._refuted: dict[str, list[str]] = {}
+        self._terms: dict[str, frozenset[str]] = {}
         self.wrote_test = any(map(_is_test_edit, evidence.edits))
         """Whether an edit looks like one of a test."""
 
@@ -82,9 +84,18 @@ class Claims:
 
         The list contains the whole sentence if no clause is refuted alone.
         """
-        reason = self.refute(sentence)
-        clauses = [clause.strip(" .") for clause in _CLAUSE_END.split(sentence)]
-        return [clause for clause in clauses if self.refute(clause) == reason] or [sentence]
+        if sentence not in self._refuted:
+            reason = self.refute(sentence)
+            clauses = [clause.strip(" .") for clause in _CLAUSE_END.split(sentence)]
+            refuted = [clause for clause in clauses if self.refute(clause) == reason]
+            self._refuted[sentence] = refuted or [sentence]
+        return self._refuted[sentence]
+
+    def find_terms(self, claim: str) -> frozenset[str]:
+        """Return the terms of a claim, which several items are compared with."""
+        if claim not in self._terms:
+            self._terms[claim] = frozenset(analyze(claim))
+        return self._terms[claim]
 
     def refute_done(self, item: str) -> str:
         """Return the member of REASONS that refutes the test run that an item requests, or "" if

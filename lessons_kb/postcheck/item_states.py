@@ -623,12 +623,11 @@ class _Scene:
             if not is_shown and not self._claims.wrote_test:
                 sections.append(_REFUTED_UNLESS_SHOWN.get(reason))
             is_asked_for = any(name and phrase(name).search(item.text) for name in sections)
+            is_about_tests = reason in _REFUTED_FOR
+            if is_about_tests and not is_asked_for:
+                continue
             for claim in self._claims.find_refuted(sentence):
-                is_about_tests = reason in _REFUTED_FOR
-                is_told = not is_about_tests and item.is_told_in(
-                    frozenset(analyze(claim)), action_words=1
-                )
-                if is_asked_for or is_told:
+                if is_asked_for or item.is_told_in(self._claims.find_terms(claim), action_words=1):
                     return _Verdict(CONTRADICTED, claim, ANSWER, reason)
         return None
 

@@ -41,7 +41,7 @@ def answer(hook: Hook) -> Answer:
         return prompt.answer(hook)
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
     # The drafts of a posted session belong to the server.
-    count = 0 if event.posted else len(DraftFolder(brain.root).ids())
+    count = 0 if event.posted else _count_drafts(hook)
     titles, all_cards = "", None
     if event.takes_context and not event.moment:
         titles = find_titles(hook)
@@ -68,6 +68,14 @@ def answer(hook: Hook) -> Answer:
     with contextlib.suppress(ConfigError, StorageError):
         hook.journal.prune_daily(lambda: brain.settings.journal.retention_days, now=hook.now)
     return Answer(context=context, lines=lines)
+
+
+def _count_drafts(hook: Hook) -> int:
+    """Return the number of drafts that wait in any of the brains."""
+    names: set[str] = set()
+    for brain in hook.brains.members:
+        names.update(DraftFolder(brain.root).ids())
+    return len(names)
 
 
 def _find_system_lessons(hook: Hook, state: SessionMemory) -> list[tuple[str, str]]:

@@ -18,9 +18,9 @@ from lessons_kb.brain.write_index import read_document
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.standings import list_remarks
+from lessons_kb.collection.all_drafts import find_drafts, list_all_drafts, open_drafts
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
-from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.origin import describe_rest, describe_sources
 from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
@@ -341,8 +341,9 @@ class RowSource:
 
         Drafts from the journal are collected first.
         """
-        Drafts(self.brains).collect()
-        return tuple(map(_row_of_draft, Drafts(self.brains).all()))
+        for drafts in open_drafts(self.brains):
+            drafts.collect()
+        return tuple(_row_of_draft(draft) for _drafts, draft in list_all_drafts(self.brains))
 
     def load_effects(self) -> bool:
         """Measure the effect of each card for later rows. Return whether there are any cards."""
@@ -399,7 +400,8 @@ class RowSource:
         Raises CardNotFound if the file no longer exists.
         """
         if row.draft:
-            near_duplicates = Drafts(self.brains).find_near_duplicates(row.draft)
+            drafts = find_drafts(self.brains, row.name)
+            near_duplicates = drafts.find_near_duplicates(row.draft)
             return row, _view_draft(row.draft, [card.reason for card in near_duplicates])
         brain = self.brains.members[row.brain]
         if not _exists(brain, row.path):
@@ -448,7 +450,7 @@ class RowSource:
 
     def nearest(self, draft: Draft) -> tuple[Card, ...]:
         """Return the cards into which a draft may be merged, best first."""
-        return tuple(Drafts(self.brains).find_merge_targets(draft))
+        return tuple(find_drafts(self.brains, draft.id).find_merge_targets(draft))
 
     def do(self, act: str, row: Row) -> Outcome:
         """Perform an action on a row: bump, ignore, archive, restore, delete or discard."""
@@ -493,20 +495,21 @@ class RowSource:
     def _find_draft(self, row: Row) -> Row | None:
         """Return the current row of a draft, or None if the draft no longer exists."""
         try:
-            return _row_of_draft(Drafts(self.brains).get(row.name))
+            return _row_of_draft(find_drafts(self.brains, row.name).get(row.name))
         except CardNotFound:
             return None
 
     def accept(self, row: Row, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Outcome:
         """Turn a draft into a card. Raises DuplicateCard if a card has the same lesson."""
-        draft = Drafts(self.brains).get(row.name)
+        drafts = find_drafts(self.brains, row.name)
+        draft = drafts.get(row.name)
         if draft.missing:
             missing = "; ".join(draft.missing)
             raise Incomplete(f"incomplete; add {missing}", missing=draft.missing)
         card = self.undoing.accept(row.name, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
         rest = describe_rest(draft.text)
         line = "; ".join(filter(None, (f"{clean_line(card.id)} is now a card", rest)))
-        changed = (self.row_of(card),)
+        changed = (self.row_of(card, brain=self.brains.members.index(drafts.brain)),)
         return Outcome(line=line, changed=changed, drafts=True, settled=row.name)
 
     def merge(self, row: Row, card_name: str) -> Outcome:

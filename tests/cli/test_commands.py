@@ -282,6 +282,8 @@ BAD_INPUT = [
     (["export", "xml"], ": FORMAT must be one of"),
     (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
     (["--brain", "lessons/telegram-allowlist.md", "list"], "of a brain, such as .\n"),
+    (["init", "lessons.toml"], "lessons.toml is not a folder; name one, as in `lessons init "),
+    (["init", "lessons.toml/brain"], "lessons.toml is not a folder; name one, as in `lessons init"),
     (["lint", "lessons.toml"], "lint lessons.toml is a file; give the folder"),
     (["import", "review", "lessons.toml"], "no table with the columns Claim and State; give"),
     (["create", "x", "--severity", "huge"], "severity must be one of"),

@@ -153,7 +153,7 @@ def test_trust_alone_does_not_choose_between_brains(cloned, run):
     write_card(cloned / "docs/other")
     (cloned / "docs/other/lessons.toml").write_text("")
     result = run(cloned, "trust")
-    assert f"{cloned}/docs/brain (and 1 other brain) is not trusted yet" in result
+    assert "2 brains, docs/brain and docs/other; name one" in result
     assert "now trusted" not in result
 
 

@@ -80,6 +80,30 @@ def test_scripts_read_what_was_done(lessons, propose):
     assert json.loads(second.out)["card"]["id"].endswith("-2.md")
 
 
+def test_several_drafts_are_shown_accepted_and_discarded_at_once(lessons, propose, brain):
+    ids = [propose(title) for title in ("A cart", "Payouts were doubled", "The page was blank")]
+    shown = lessons("review", "--show", ids[0], "--show", ids[1]).out
+    assert "title: A cart" in shown
+    assert "title: Payouts were doubled" in shown
+    refused = lessons("review", "--discard", ids[0], "--discard", "absent")
+    assert (refused.code, refused.out) == (2, "")
+    done = lessons("review", "--discard", ids[0], "--discard", ids[1])
+    assert done.out == f"{ids[0]} discarded\n{ids[1]} discarded\n"
+    (left,) = json.loads(lessons("review", "--list", "--json").out)
+    assert left["id"] == ids[2]
+    fourth = propose("Mails were sent twice", symptoms=["send mails again", "mails to customers"])
+    accepted = lessons("review", "--accept", ids[2], "--accept", fourth, "--on-duplicate", "new")
+    assert len(accepted.out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("command", ["edit", "show", "bump", "delete"])
+def test_a_draft_in_place_of_a_card_is_named(lessons, propose, command):
+    draft = propose()
+    said = lessons(command, draft)
+    assert said.code == 2
+    assert f"{draft} is a draft, not a card; `lessons review --show {draft}` prints it" in said.err
+
+
 @pytest.mark.slow
 def test_a_user_works_through_the_drafts_line_by_line(
     answer, propose, brain, monkeypatch, tmp_path

@@ -296,6 +296,23 @@ def test_drafts_are_chosen_by_number_or_commit(lessons, project):
     assert names[1] in lessons("mine", "--draft", "2,").out
 
 
+def test_many_drafts_are_written_only_after_an_agreement(lessons, project, answer, monkeypatch):
+    monkeypatch.setattr("lessons_kb.cli.commands.mine.MOST_UNASKED", 2)
+    write_three_fixes(project)
+    refused = lessons("mine", "--draft", "9999")
+    assert refused.code == 2
+    assert refused.err.endswith(
+        "nothing was written; 3 drafts are many to review: `--draft 2` writes fewer, `--yes` "
+        "writes them all\n"
+    )
+    assert drafts_of(lessons) == []
+    assert "Write 3 drafts?" in answer("mine", "--draft", "9999", typed="n\n")
+    assert drafts_of(lessons) == []
+    assert len(json.loads(lessons("mine", "--draft", "2", "--json").out)["drafts"]) == 2
+    monkeypatch.setattr("lessons_kb.cli.commands.mine.MOST_UNASKED", 0)
+    assert "1 draft written" in lessons("mine", "--draft", "9999", "--yes").out
+
+
 def test_a_sign_that_every_candidate_has_is_not_repeated(lessons, project):
     for number in range(4):
         files = {f"page{number}.py": f"TITLE = {number}\n"}

@@ -11,7 +11,7 @@ from lessons_kb.agents.install.settings_files import expand
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.make_brain import retire_first_lesson
 from lessons_kb.service.daemon_client import STATUS, ask_daemon
-from tests.kit import wait_until
+from tests.kit import wait_until, write
 
 
 @pytest.fixture
@@ -38,6 +38,22 @@ def test_setup_connects_what_is_here_and_undo_restores_every_byte(lessons, machi
     assert lessons("setup", "--undo", "--yes").code == 0
     assert kept(machine) == before
     assert "Nothing to change." in lessons("setup", "--undo").out
+
+
+def test_setup_names_a_brain_of_the_project_that_is_not_trusted(lessons, machine, tmp_path):
+    project = tmp_path / "project"
+    write(project, ".git/HEAD", "ref: refs/heads/main\n")
+    write(project, "docs/brain/lessons.toml", "")
+    write(project, "docs/brain/lessons/a.md", "# A lesson\n")
+    expected = f"run `lessons trust {project}/docs/brain`"
+    for _first_or_again in range(2):
+        said = lessons("setup", "--yes")
+        assert said.code == 0
+        assert "no agent gets these cards yet" in said.err
+        assert expected in said.err
+    assert "Nothing to change." in said.out
+    lessons("trust", "docs/brain")
+    assert lessons("setup", "--yes").err == ""
 
 
 def test_setup_lists_every_file_that_it_writes(lessons, machine):

@@ -210,7 +210,7 @@ def _find_brain(root: str, *, needed: bool) -> Brain | None:
     inside it.
     """
     try:
-        brains = open_brain()
+        brains = open_brain(for_new_card=needed)
     except LessonsError:
         if needed:
             raise

@@ -66,8 +66,9 @@ def init(
         say(f"{files} found and left out; `notes = true` in {CONFIG_NAME} makes them searchable")
     if not user and _offer_mining(root, has_cards=bool(existing)):
         return
-    nearest = next(iter(look(os.curdir).trusted), "") == root
-    option = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
+    found = look(os.curdir)
+    is_nearest = next(iter(found.trusted), "") == root and not found.peers
+    option = "" if is_nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
     steps = [] if existing else [f'`lessons{option} add "what went wrong"` writes the first card']
     if not list_connected():
         steps.append("`lessons setup` connects your agents")

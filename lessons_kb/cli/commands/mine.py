@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from typer import Option
@@ -12,6 +13,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.choose_candidates import choose_candidates, read_count
 from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
 from lessons_kb.cli.output import (
+    confirm,
     cut_cells,
     draw_progress,
     options,
@@ -47,6 +49,8 @@ _MANY = 4
 """The number of candidates from which a sign that all of them share says nothing."""
 _SHOWN_DIGITS = 8
 """The number of digits of a commit in the list."""
+MOST_UNASKED = 50
+"""The maximum number of drafts, or of cards, that are written without a question."""
 MOST_CARDS = 5
 """How many cards `--as-cards` writes of review comments, unless `--draft` says so."""
 
@@ -132,8 +136,9 @@ def mine(
 
     Example: lessons mine --draft 10 --with claude
     """
+    writes = draft is not None or as_cards or (junit is not None and not show_prompt)
     if not all_projects:
-        brains = open_brain(for_new_card=draft is not None)
+        brains = open_brain(for_new_card=writes)
     elif is_brain(root := user_brain()):
         brains = Brains.open(root)
     else:
@@ -144,7 +149,10 @@ def mine(
         if all_projects or since or reviews or junit:
             raise InputError("--memories reads this project's memories alone; leave the rest out")
         count = read_count(draft, option="--memories")
-        new_drafts = load(MINE_MEMORIES).mine_memories(brains, count, limit or SHOWN)
+        confirm_many = partial(_confirm_many, yes=yes)
+        new_drafts = load(MINE_MEMORIES).mine_memories(
+            brains, count, limit or SHOWN, confirm_many=confirm_many
+        )
         if with_ is not None:
             load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
         return
@@ -152,7 +160,7 @@ def mine(
         if with_ is not None or show_prompt or all_projects:
             raise InputError("--as-cards needs no agent; complete the cards in `lessons review`")
         most = read_count(draft, option="--as-cards") or MOST_CARDS
-        _write_cards(brains, junit, commits, reviews or (), most)
+        _write_cards(brains, junit, commits, reviews or (), most, yes=yes)
         return
     if junit is not None:
         _draft_runs(brains, junit, commits, with_, yes=yes, show_prompt=show_prompt)
@@ -164,7 +172,7 @@ def mine(
         drafts = mined_drafts.draft(brains, chosen, len(chosen), write=False)
         _print_prompts(brains, drafts)
         return
-    new_drafts = _report(brains, past, draft, limit, ask_agent=with_ is None)
+    new_drafts = _report(brains, past, draft, limit, ask_agent=with_ is None, yes=yes)
     if with_ is not None:
         load(COMPLETE_DRAFTS).write_drafts(brains, new_drafts, with_, yes=yes)
 
@@ -205,6 +213,8 @@ def _write_cards(
     commits: tuple[str, str],
     comments: Sequence[str],
     most: int,
+    *,
+    yes: bool,
 ) -> None:
     """Write drafts of repaired tests and of review comments as cards, and print their ids."""
     if not (reports or comments):
@@ -217,6 +227,7 @@ def _write_cards(
         past = _read_past(brains, False, None, comments)
         answered = mined_drafts.pick_answered(brains, past.candidates)
         drafts += mined_drafts.draft(brains, answered, most, write=False)
+    _confirm_many(len(drafts), "card", yes=yes)
     cards: list[Card] = []
     for draft in drafts:
         try:
@@ -272,8 +283,26 @@ def _read_past(
     return Past(result=result, candidates=candidates, left_out=left_out, numbers=numbers)
 
 
+def _confirm_many(count: int, noun: str = "draft", *, yes: bool) -> None:
+    """Ask before many drafts or cards are written. Raises InputError without an agreement."""
+    if count <= MOST_UNASKED or yes:
+        return
+    many = counted(count, noun)
+    if not confirm(f"Write {many}?"):
+        raise InputError(
+            f"nothing was written; {many} are many to review: "
+            f"`--draft {MOST_UNASKED}` writes fewer, `--yes` writes them all"
+        )
+
+
 def _report(
-    brains: Brains, past: Past, draft: str | None, limit: int | None, *, ask_agent: bool = True
+    brains: Brains,
+    past: Past,
+    draft: str | None,
+    limit: int | None,
+    *,
+    ask_agent: bool = True,
+    yes: bool = False,
 ) -> list[Draft]:
     """Print the first ``limit`` candidates, write the drafts that ``draft`` names, and return them.
 
@@ -287,6 +316,7 @@ def _report(
             say(line)
         _print_candidates(past, shown)
     chosen = [past.candidates[position] for position in positions]
+    _confirm_many(len(chosen), yes=yes)
     new_drafts = mined_drafts.draft(brains, chosen, len(chosen)) if chosen else []
     if options().json:
         counts = pick(past.result, "sessions", "commits", "comments", "read", "trouble")

@@ -16,19 +16,19 @@ from lessons_kb.on_demand import REVIEW_DRAFTS, load
 
 def review(
     list_: Annotated[bool, Option("--list", help="List the drafts.")] = False,
-    show: Annotated[str | None, Option("--show", metavar="ID", help="Print a draft.")] = None,
+    show: Annotated[
+        list[str] | None, Option("--show", metavar="ID", help="Print a draft; repeatable.")
+    ] = None,
     accept: Annotated[
-        str | None, Option("--accept", metavar="ID", help="Turn a complete draft into a card.")
+        list[str] | None, Option("--accept", metavar="ID", help="Turn complete drafts into cards.")
     ] = None,
     merge: Annotated[
         tuple[str, str] | None,
         Option("--merge", metavar="ID CARD", help="Count a draft as an occurrence of a card."),
     ] = None,
     discard: Annotated[
-        str | None,
-        Option(
-            "--discard", metavar="ID", help="Remove a draft; an edited draft goes to the trash."
-        ),
+        list[str] | None,
+        Option("--discard", metavar="ID", help="Remove drafts; edited drafts go to the trash."),
     ] = None,
     on_duplicate: Annotated[
         str,
@@ -54,7 +54,7 @@ def review(
 
     Example: lessons review --accept red-green-1a2b3c4d
     """
-    chosen = [name for name in (show, accept, merge, discard) if name is not None]
+    chosen = [action for action in (show, accept, merge, discard) if action]
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     brains = open_brain()
@@ -63,17 +63,17 @@ def review(
         complete_drafts(brains, command=with_ or "", show_prompt=show_prompt, yes=yes)
         if show_prompt:
             return
-    if show is not None:
-        load(REVIEW_DRAFTS).show_draft(brains, show)
-    elif accept is not None:
-        load(REVIEW_DRAFTS).accept_draft(
+    if show:
+        load(REVIEW_DRAFTS).show_drafts(brains, show)
+    elif accept:
+        load(REVIEW_DRAFTS).accept_drafts(
             brains, accept, on_duplicate=on_duplicate, keep_quotes=keep_quotes
         )
     elif merge is not None:
         load(REVIEW_DRAFTS).merge_draft(brains, *merge)
-    elif discard is not None:
-        load(REVIEW_DRAFTS).discard_draft(brains, discard)
-    elif has_drafts(brains.members[0]):
+    elif discard:
+        load(REVIEW_DRAFTS).discard_drafts(brains, discard)
+    elif any(map(has_drafts, brains.members)):
         load(REVIEW_DRAFTS).list_drafts(brains, ask=not list_)
     elif options().json:
         print_json([])

@@ -12,7 +12,7 @@ from typer import Option
 from lessons_kb.agents.install.install_agent import list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.discovery import look
+from lessons_kb.brain.discovery import find_untrusted_below, look, untrusted_hint
 from lessons_kb.brain.make_brain import (
     count_cards,
     list_first_files,
@@ -28,7 +28,7 @@ from lessons_kb.cli.connect_agents import (
 )
 from lessons_kb.cli.install_completion import remove_completion
 from lessons_kb.cli.options import find_project
-from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
+from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
 from lessons_kb.collection.exchange import find_rules_files
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
@@ -97,6 +97,7 @@ def _connect_found(*, yes: bool, diff: bool) -> None:
         print("\n".join(_describe_plan(plan, refused, diff=diff)))
     if count_cards(user_brain()) and not (_list_changes(plan) or refused):
         print_answer([], "Nothing to change.")
+        _say_untrusted()
         return
     if not yes and not confirm("Connect them?"):
         raise InputError("nothing was changed; confirm the changes, or run `lessons setup --yes`")
@@ -107,8 +108,23 @@ def _connect_found(*, yes: bool, diff: bool) -> None:
         _print_data(results)
     else:
         _print_next_steps(results, first, is_started=is_started)
+    _say_untrusted()
     if refused:
         raise InputError("; ".join(refused))
+
+
+def _say_untrusted() -> None:
+    """Name the brains of the project here that are not trusted, and the command that trusts them.
+
+    The cards of such a brain do not reach a connected agent.
+    """
+    here = os.getcwd()
+    discovery = look(here)
+    untrusted = discovery.untrusted
+    if not untrusted and not discovery.keys:
+        untrusted = tuple(find_untrusted_below(here))
+    if untrusted:
+        say(f"no agent gets these cards yet: {untrusted_hint(untrusted, discovery.named)}")
 
 
 def _start_daemon() -> bool:

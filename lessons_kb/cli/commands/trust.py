@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 from typer import Argument, Option
 
 from lessons_kb.brain.make_brain import trust_brain
-from lessons_kb.cli.output import print_answer
+from lessons_kb.cli.output import options, print_answer
 from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import PIN_CARDS, load
@@ -34,6 +35,11 @@ def trust(
 
     Example: lessons trust docs/brain
     """
+    named = options().brains
+    if named and folder == os.curdir:
+        if len(named) > 1:
+            raise InputError(f"trust takes one brain, not {' and '.join(named)}; name one folder")
+        folder = named[0]
     if from_environment:
         if revoke:
             raise InputError("--revoke and --from-environment exclude each other; choose one")

@@ -1,0 +1,141 @@
+"""Two brains side by side in one repository: which one is written to, and whose drafts are seen."""
+
+import json
+
+import pytest
+
+from lessons_kb import Brain
+from tests.kit import git, write
+
+LESSON = ("--why", "The gateway takes each request for a new charge, because no key tells it so")
+LESSON += ("--do", "Send the same idempotency key on every retry of a charge")
+LESSON += ("--symptom", "a payment times out", "--symptom", "customers were charged twice")
+TITLE = "Retried the charge without an idempotency key"
+
+
+@pytest.fixture
+def repo(tmp_path, lessons, monkeypatch):
+    """A repository with the brains ``docs/second`` and ``lessons-brain``."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    monkeypatch.chdir(folder)
+    for name in ("lessons-brain", "docs/second"):
+        assert lessons("init", name).code == 0
+    return folder
+
+
+def cards_in(repo):
+    return [str(path.relative_to(repo)) for path in sorted(repo.rglob("lessons/*.md"))]
+
+
+def propose(root, title):
+    with Brain.open(root) as opened:
+        return opened.drafts.propose(
+            title,
+            sections={"Root Cause": "The total was hard-coded to three instead of a sum."},
+            prevention=["Cover the total of a cart with two items by a test"],
+            symptoms=["the total of the cart is wrong", "change how a cart is summed up"],
+            example="Add a discount",
+        ).id
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("add", TITLE, *LESSON),
+        ("add", TITLE, "--draft"),
+        ("create", TITLE, "--no-edit"),
+        ("mine", "--draft", "3"),
+    ],
+)
+def test_a_write_asks_for_one_of_two_brains(repo, lessons, command):
+    refused = lessons(*command)
+    assert refused.code == 2
+    assert refused.err == (
+        "lessons: nothing was written: this repository has 2 brains, docs/second and "
+        "lessons-brain; choose one with `--brain docs/second`\n"
+    )
+    assert cards_in(repo) == []
+    assert json.loads(lessons("--json").out)["drafts"] == 0
+
+
+def test_a_write_goes_to_the_named_brain(repo, lessons):
+    assert lessons("add", TITLE, *LESSON, "--brain", "lessons-brain").code == 0
+    assert [path.partition("/")[0] for path in cards_in(repo)] == ["lessons-brain"]
+
+
+def test_a_write_goes_to_the_brain_around_the_working_directory(repo, at):
+    assert at(repo / "lessons-brain" / "lessons", "add", TITLE, *LESSON).code == 0
+    assert [path.partition("/")[0] for path in cards_in(repo)] == ["lessons-brain"]
+
+
+def test_a_write_goes_to_the_brain_that_the_repository_names(repo, lessons):
+    write(repo, "lessons.toml", 'brain = "lessons-brain"\n')
+    assert lessons("trust", ".").code == 0
+    assert lessons("add", TITLE, *LESSON).code == 0
+    assert [path.partition("/")[0] for path in cards_in(repo)] == ["lessons-brain"]
+
+
+def test_init_of_a_second_brain_says_how_to_write_to_each(repo, lessons):
+    (repo / "aa").mkdir()
+    assert "--brain aa add" in lessons("init", "aa").err
+
+
+def test_the_drafts_of_both_brains_are_counted_and_reviewed(repo, lessons):
+    first = propose(repo / "lessons-brain", "The total of a cart was hard-coded")
+    second = propose(repo / "docs/second", "The docs were not run")
+    assert json.loads(lessons("--json").out)["drafts"] == 2
+    assert "2 to review" in lessons().out
+    listed = lessons("review", "--list").out
+    assert "\tlessons-brain\t" in listed
+    assert "\tsecond\t" in listed
+    assert {draft["brain"] for draft in json.loads(lessons("review", "--json").out)} == {
+        "lessons-brain",
+        "second",
+    }
+    assert lessons("review", "--accept", first).code == 0
+    assert [path.partition("/")[0] for path in cards_in(repo)] == ["lessons-brain"]
+    assert lessons("review", "--discard", second).out == f"{second} discarded\n"
+    assert json.loads(lessons("--json").out)["drafts"] == 0
+
+
+def test_one_session_reviews_the_drafts_of_both_brains(repo, answer, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    propose(repo / "lessons-brain", "The total of a cart was hard-coded")
+    propose(repo / "docs/second", "The docs were not run")
+    answer("review", typed="accept 1\nundo\naccept 1\naccept 2 new\nquit\n")
+    assert sorted(path.rpartition("/lessons/")[0] for path in cards_in(repo)) == [
+        "docs/second",
+        "lessons-brain",
+    ]
+
+
+def test_a_beginning_that_fits_drafts_of_both_brains_is_refused(repo, lessons):
+    propose(repo / "lessons-brain", "The total of a cart was hard-coded")
+    propose(repo / "docs/second", "The docs were not run")
+    refused = lessons("review", "--discard", "proposed-")
+    assert "write more of the id" in refused.err
+    assert json.loads(lessons("--json").out)["drafts"] == 2
+
+
+@pytest.mark.parametrize("option", [(), ("--revoke",)])
+def test_trust_asks_for_one_of_two_brains(repo, lessons, option):
+    refused = lessons("trust", *option)
+    assert refused.code == 2
+    command = " ".join(("lessons trust", *option, "docs/second"))
+    assert refused.err == (
+        "lessons: this repository has 2 brains, docs/second and lessons-brain; name one, as in "
+        f"`{command}`\n"
+    )
+    assert len(json.loads(lessons("--json").out)["brains"]) == 2
+    named = lessons("trust", *option, "--brain", "lessons-brain")
+    assert named.out.startswith(f"{repo}/lessons-brain is ")
+    assert lessons("trust", *option).code == 2  # one is revoked now, and still none is picked
+
+
+def test_trust_does_not_pick_between_a_trusted_and_an_unknown_brain(repo, lessons):
+    write(repo, "other/lessons.toml", "")
+    write(repo, "other/lessons/a.md", "# A\n")
+    lessons("trust", "--revoke", "docs/second")
+    assert "3 brains, docs/second, lessons-brain and other" in lessons("trust").err
