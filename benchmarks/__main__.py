@@ -27,6 +27,7 @@ class Work(NamedTuple):
 _WORK = {
     "commands": Work("speed.commands", "time and memory of each command, beside another build"),
     "speed": Work("speed.speed", "time and memory beside a bare interpreter"),
+    "module": Work("speed.module", "processor time of the plugin's module beside the command hook"),
     "peers": Work("speed.peers", "time of the hooks of other tools beside ours"),
     "quality": Work("retrieval.quality", "ranking beside plain retrieval tools"),
     "cluster": Work("retrieval.cluster", "order of the cluster's engine beside the reference"),
