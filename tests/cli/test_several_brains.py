@@ -82,6 +82,14 @@ def test_init_of_a_second_brain_says_how_to_write_to_each(repo, lessons):
     assert "--brain aa add" in lessons("init", "aa").err
 
 
+def test_init_without_a_folder_makes_no_brain_around_another(repo, lessons):
+    outcome = lessons("init")
+    assert outcome.code == 2
+    assert "there is a brain here, lessons-brain" in outcome.err
+    assert not (repo / "lessons.toml").exists()
+    assert lessons("init", ".").code == 0
+
+
 def test_the_drafts_of_both_brains_are_counted_and_reviewed(repo, lessons):
     first = propose(repo / "lessons-brain", "The total of a cart was hard-coded")
     second = propose(repo / "docs/second", "The docs were not run")

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from lessons_kb.cli.commands.why import format_confidence
+from lessons_kb.cli.commands.why import _list_verdicts, format_confidence
 from lessons_kb.cli.output import wrap
+from lessons_kb.outcome.why import Verdict
 from lessons_kb.render import in_words, words_by_term
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "why.txt"
@@ -99,3 +100,15 @@ def test_the_reason_names_the_part_of_a_path_that_the_card_has():
     reason = in_words("shares rare terms: ci, browser", words)
     assert reason == "shares rare terms: ci, browser"
     assert in_words("shares terms: testscibrows", words) == "shares terms: tests/ci/browser"
+
+
+@pytest.mark.parametrize(
+    ("card", "described"),
+    [
+        ("lessons/first-lesson.md", "the first lesson of `lessons setup`, which removed itself"),
+        ("lessons/cart.md", "a card that no longer exists"),
+    ],
+)
+def test_a_card_that_was_given_and_is_gone_is_described(card, described):
+    lines = list(_list_verdicts([Verdict(id=card, given=True)], "✓", {}, {}))
+    assert lines[0].startswith(f"  ✓ {described}")

@@ -20,6 +20,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.mining.mine_project import count_solutions, tell_past
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.locations import CONFIG_NAME, user_brain
+from lessons_kb.store.repositories import find_below, is_brain
 from lessons_kb.store.trust import is_trusted
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
@@ -42,6 +43,8 @@ def init(
     named = [name for name in (folder, *options().brains) if name is not None]
     if len({os.path.realpath(name) for name in named}) > 1:
         raise InputError(f"init makes one brain, not {' and '.join(named)}; name one folder")
+    if not user and not named:
+        _check_no_brain_below()
     chosen = user_brain() if user else next(iter(named), ".")
     root, created = make_brain(chosen, confirm=_confirm)
     trusted = is_trusted(root)
@@ -73,6 +76,18 @@ def init(
     if not list_connected():
         steps.append("`lessons setup` connects your agents")
     say(f"next: {'; '.join(steps) or '`lessons` shows the state'}")
+
+
+def _check_no_brain_below() -> None:
+    """Raise InputError if this folder is no brain but contains one, which it would surround."""
+    here = os.path.realpath(os.curdir)
+    below = [] if is_brain(here) else find_below(here)
+    if below:
+        brain = visible(os.path.relpath(below[0], here))
+        raise InputError(
+            f"there is a brain here, {brain}; for another one, name its folder: "
+            "`lessons init docs/brain`, or `lessons init .` for all of this folder"
+        )
 
 
 def _offer_mining(root: str, *, has_cards: bool) -> bool:

@@ -26,6 +26,7 @@ from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_w
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import OFFERED
 from lessons_kb.process.clock import today
+from lessons_kb.store.locations import FIRST_LESSON
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, shorten
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
@@ -207,6 +208,15 @@ def _tell_difference(one: Verdict) -> str:
     return text
 
 
+def _describe_missing(card_id: str) -> str:
+    """Describe a card that was given, but that is in no brain of this machine now."""
+    if SERVED in card_id:
+        return "a server's card"
+    if card_id.endswith(FIRST_LESSON):
+        return "the first lesson of `lessons setup`, which removed itself after it had arrived"
+    return "a card that no longer exists"
+
+
 def _list_verdicts(
     verdicts: Sequence[Verdict],
     mark: str,
@@ -221,8 +231,7 @@ def _list_verdicts(
         if verdict.changed:
             facts.append("changed since")
         if verdict.given:
-            missing = "a server's card" if SERVED in verdict.id else "a card that no longer exists"
-            yield f"  {mark} {clean_line(verdict.title) or missing}"
+            yield f"  {mark} {clean_line(verdict.title) or _describe_missing(verdict.id)}"
             yield f"    {', '.join(facts)}"
             yield from (f"    {clean_line(remark)}" for remark in remarks.get(verdict.id, ()))
         else:
