@@ -209,9 +209,12 @@ class CardLookup:
 
     def find_in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:
         """Return the nearest brain with cards in the trash that ``name`` fits, and these cards."""
+        handled = find_handled(name)
         for brain in self._brains.members:
             paths = {entry.path for entry in load(TRASH).entries(brain.root)}
-            fitting = find_fitting(name, paths, exact=exact)
+            is_handle = handled is not None and handled.brain == brain.state_name
+            wanted = handled.card if handled is not None and is_handle else name
+            fitting = find_fitting(wanted, paths, exact=exact or is_handle)
             if fitting:
                 break
         return brain, fitting

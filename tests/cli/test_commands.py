@@ -1,5 +1,6 @@
 """SPEC §10: every command as a user calls it."""
 
+import contextlib
 import functools
 import json
 import os
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.store.handles import HandledCard, give_handles
 from tests.kit import commit, git, write
 
 Lessons = Callable[..., Any]
@@ -149,6 +152,22 @@ def test_bump_ignore_archive_restore_delete(lessons, brain):
     assert [one["path"] for one in json.loads(lessons("--json", "restore").out)] == [TELEGRAM]
     assert lessons("restore", "telegram").out == f"{TELEGRAM} restored from the trash\n"
     assert TELEGRAM in lessons("preflight", PROMPT).out
+
+
+def test_a_deleted_card_is_restored_by_its_handle(lessons, brain):
+    with contextlib.closing(Brain(str(brain))) as opened:
+        card = HandledCard(brain=opened.state_name, card=TELEGRAM)
+    handle = give_handles([card])[card]
+    assert lessons("delete", handle, "--yes").out == f"{TELEGRAM} moved to the trash\n"
+    assert lessons("restore", handle).out == f"{TELEGRAM} restored from the trash\n"
+
+
+@pytest.mark.parametrize("words", [("rules", "--for", "agents-md"), ("okf", "bundle")])
+def test_a_form_with_files_of_its_own_refuses_an_output_file(lessons, brain, words):
+    refused = lessons("export", *words, "-o", "out.md")
+    assert refused.code == 2
+    assert "leave out -o" in refused.err
+    assert not (brain / "AGENTS.md").exists()
 
 
 def test_check_names_what_is_not_visible(lessons, brain):

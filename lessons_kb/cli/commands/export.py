@@ -55,6 +55,8 @@ def export(
     check_choice("FORMAT", form, (*FORMATS, RULES, OKF))
     if (form == OKF) != (folder is not None):
         raise InputError(f"DIR belongs to {OKF}; run `lessons export {OKF} DIR`")
+    if output is not None and form not in FORMATS:
+        raise InputError(f"{form} is written to files of its own; leave out -o")
     if form == RULES:
         load(EXPORT_RULES).export_rules(agent, budget, check=check)
         return
