@@ -311,16 +311,23 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+_LONGEST_WORD = 24
+"""The number of characters of a word, such as an identifier, that is usually not cut."""
+
+
 def shorten_at_word(text: str, limit: int) -> str:
     """Cut a text to at most ``limit`` characters at the end of a word; "…" replaces the rest.
 
-    If less than a quarter would remain, the text is cut at the limit.
+    A word is cut at the limit if less than a quarter would remain without it, or if it is longer
+    than usual and than half of the limit.
     """
     if len(text) <= limit:
         return text
     kept = text[: limit - 1]
     words = kept if text[limit - 1].isspace() else kept.rsplit(" ", 1)[0]
-    return (words if len(words) > limit // 4 else kept).rstrip(" ,;:—-") + "…"
+    is_word_long = len(kept) - len(words) > max(limit // 2, _LONGEST_WORD)
+    is_cut = is_word_long or len(words) <= limit // 4
+    return (kept if is_cut else words).rstrip(" ,;:—-") + "…"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
