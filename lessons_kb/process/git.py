@@ -14,7 +14,6 @@ import re
 import shutil
 import stat
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -28,8 +27,10 @@ from lessons_kb.process.programs import find_program
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.values import frozen
 
-if sys.platform == "linux":
+try:
     import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 MAX_BYTES = 4_000_000
 """The size at which a diff is cut."""
@@ -122,8 +123,9 @@ def stream_git(cwd: str, *arguments: str) -> Iterator[bytes]:
 
 
 def _widen_pipe(pipe: int) -> None:
-    if sys.platform == "linux":
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    set_size = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if set_size is not None:  # only Linux can
+        fcntl.fcntl(pipe, set_size, _PIPE_BYTES)
 
 
 class RunningGit:
