@@ -60,7 +60,8 @@ class Discovery:
     """Maps trusted roots to the names of their state folders, as far as they were looked up."""
     peers: tuple[str, ...] = ()
     """The trusted brains of the project if none of several is nearest, so that a command cannot
-    choose one of them to write to."""
+    choose one of them to write to.
+    """
     missing: str = ""
     """An error with advice if ``LESSONS_BRAIN`` names something that is not a folder, or ""."""
 

@@ -188,11 +188,11 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     """Trust the brain that applies to ``folder``, or end the trust. Return the root of the brain.
 
     If the folder is not a brain, the nearest brain above it is meant. For the working directory, it
-    may also be the only brain of the git work tree. A repository inside that
-    brain is the exception, because its cards are not part of the brain until the repository itself
-    is trusted. Raises InputError if the work tree has several brains and the folder is in none of
-    them. Raises ConfigError if the settings cannot be used, because their next change would
-    end the trust. Raises Untrusted if agents would ignore the place where trust is recorded.
+    may also be the only brain of the git work tree. A repository inside that brain is the
+    exception, because its cards are not part of the brain until the repository itself is trusted.
+    Raises InputError if the work tree has several brains and the folder is in none of them. Raises
+    ConfigError if the settings cannot be used, because their next change would end the trust.
+    Raises Untrusted if agents would ignore the place where trust is recorded.
     """
     if not os.path.isdir(folder):
         raise BrainNotFound(f"{folder} is not a folder; give the folder of the brain")
