@@ -30,8 +30,11 @@ from lessons_kb.hook_client import (
 )
 
 _LOG_SECONDS = 0.3
+_STARTING_SECONDS = 10.0
+"""The longest time that the end of the process waits for a start of the daemon by the watch."""
 _LATEST_SECONDS = 120.0
 """A process whose client has left ends after this time, because something blocks it."""
+_starting = _thread.allocate_lock()
 _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
 
 
@@ -173,9 +176,12 @@ class _Agent:
 def _start_daemon(received: list[bytes]) -> None:
     """Start the daemon, unless the settings of the nearest brain forbid it.
 
-    ``received`` contains the event, once it has been read.
+    ``received`` contains the event, once it has been read. Two threads may call this. The second
+    waits for the first, because the end of the process would interrupt a start that is recorded.
     """
     if os.environ.get("LESSONS_DAEMON") == "0" or not hasattr(os, "fork"):
+        return
+    if not _starting.acquire(timeout=_STARTING_SECONDS):
         return
     try:
         directory = json.loads((received or [b"{}"])[0]).get("cwd") or _current_directory()
@@ -191,6 +197,8 @@ def _start_daemon(received: list[bytes]) -> None:
             end_start()
     except Exception:  # the answer has already reported it
         return
+    finally:
+        _starting.release()
 
 
 def _current_directory() -> str:

@@ -5,10 +5,12 @@ import os
 import pathlib
 import signal
 import sys
+import threading
 
 import pytest
 
 from lessons_kb.hook_gates import LATE_LINE
+from lessons_kb.service.fallback import _start_daemon
 from tests.kit import Said, commit, wait_until
 from tests.sessions import card
 
@@ -126,6 +128,32 @@ def test_a_prompt_waits_for_a_daemon_that_is_starting(sluggish):
     assert TELEGRAM in sluggish.prompt("first"), "a fresh process answers, and starts a daemon"
     assert TELEGRAM in sluggish.prompt("second", LESSONS_HOOK_DEADLINE="40")
     assert wait_until(sluggish.status)["answered"] == 1, "the second waited for it"
+
+
+def test_a_process_ends_only_after_the_start_of_the_daemon_that_its_watch_began(
+    tmp_path, monkeypatch
+):
+    begun, may_go_on, ended = threading.Event(), threading.Event(), []
+
+    def start_daemon(environment, *, directory):
+        if not begun.is_set():  # a second start is too early, and returns at once
+            begun.set()
+            assert may_go_on.wait(60)
+        ended.append(directory)
+        return True
+
+    monkeypatch.setattr("lessons_kb.service.daemon_client.start_daemon", start_daemon)
+    monkeypatch.delenv("LESSONS_DAEMON", raising=False)
+    event = json.dumps({"cwd": str(tmp_path)}).encode()
+    watch, main = (threading.Thread(target=_start_daemon, args=([event],)) for _ in range(2))
+    watch.start()
+    assert begun.wait(60)
+    main.start()
+    main.join(0.5)
+    assert main.is_alive(), "its return would end the process, and with it the start"
+    may_go_on.set()
+    main.join(60)
+    assert ended == [str(tmp_path)] * 2
 
 
 def test_a_gate_is_looked_at_even_if_the_time_is_up_before(agent):
