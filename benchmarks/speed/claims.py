@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report
@@ -22,12 +24,12 @@ from benchmarks.data import DataError
 from benchmarks.generate import Statistics, learn_statistics, make_card
 from benchmarks.speed import clock
 from benchmarks.speed.bench import BLOCK
-from benchmarks.speed.builds import Build, make_builds, prepare
+from benchmarks.speed.builds import Build, ProcessorClock, make_builds, prepare
 from benchmarks.speed.clock import Command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 CARDS, QUICK_CARDS = 12_000, 1_000
@@ -76,6 +78,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 for _ in range(sessions):
                     _begin_session(build)
             runs = clock.time_in_turn(commands, rounds)
+            spent = _measure_processor(builds, _title(statistics), rounds)
         finally:
             for build in builds:
                 build.run("daemon", "stop")
@@ -90,11 +93,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 "low": round(spread.low, 3),
                 "high": round(spread.high, 3),
                 "ms": round(milliseconds.median, 2),
+                "processor_ms": round(median(spent[name]), 2),
             }
         )
-    headers = ["event, build", "median", "min … max", "ms"]
+    headers = ["event, build", "median", "min … max", "ms", "processor, ms"]
     cells = [
-        [row["event"], f"{row['py']:.2f} py", f"{row['low']:.2f} … {row['high']:.2f}", row["ms"]]
+        [
+            row["event"],
+            f"{row['py']:.2f} py",
+            f"{row['low']:.2f} … {row['high']:.2f}",
+            row["ms"],
+            row["processor_ms"],
+        ]
         for row in rows
     ]
     title = f"{size:,} cards, {claims.stale} stale, {claims.contradictions} contradicting"
@@ -190,6 +200,21 @@ def _list_commands(build: Build, prompt: str) -> Mapping[str, Command]:
     commands = {name: _make_command(build, event) for name, event in events.items()}
     commands["prompt"] = replace(commands["prompt"], must_print=BLOCK)
     return commands
+
+
+def _measure_processor(
+    builds: Sequence[Build], prompt: str, rounds: int
+) -> Mapping[str, list[float]]:
+    """Return the milliseconds of processor time of daemon and hook, for each event and build."""
+    spent: dict[str, list[float]] = {}
+    clocks = [(build, ProcessorClock(build), _list_commands(build, prompt)) for build in builds]
+    for number in range(rounds):
+        for build, processor, commands in clocks:
+            for event, command in commands.items():
+                payload = json.loads(command.stdin(number)) if command.stdin else {}
+                time = processor.measure(partial(build.fire, payload))
+                spent.setdefault(f"{event}, {build.name}", []).append(time)
+    return spent
 
 
 def _make_command(build: Build, event: Mapping[str, Any]) -> Command:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
@@ -24,11 +23,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import DataError
-from benchmarks.speed.builds import Build, make_builds, prepare
+from benchmarks.speed.builds import Build, ProcessorClock, make_builds, prepare, read_children_time
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
     from typing import Any
 
 _BRAIN = Path(__file__).resolve().parents[2] / "brain-example"
@@ -36,8 +34,6 @@ _PROMPT = "Add a Telegram command that runs a shell script on the server"
 _EVENTS = ("PreToolUse", "PostToolUse")
 _ROUNDS, _QUICK_ROUNDS = 40, 10
 _WARM_UP = 6
-_SETTLE_SECONDS = 0.02
-"""Time for the daemon's other threads to finish their work after an answer."""
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -81,19 +77,19 @@ def _write_project(build: Build) -> None:
 
 def _measure(build: Build, rounds: int) -> tuple[dict[tuple[str, str], list[float]], list[float]]:
     """Return the milliseconds of each event and way, and those of a bare interpreter."""
-    door = _Door(build)
+    door, clock = _Door(build), ProcessorClock(build)
     times: dict[tuple[str, str], list[float]] = {}
     bare = []
     for number in range(_WARM_UP + rounds):
         for event in _EVENTS:
             payload = _make_payload(build, event, number)
             for way, send in (("module", door.ask), ("command", build.fire)):
-                spent = door.measure(send, payload)
+                spent = clock.measure(partial(send, payload))
                 if number >= _WARM_UP:
                     times.setdefault((event, way), []).append(spent)
-        before = _read_children()
+        before = read_children_time()
         subprocess.run([sys.executable, "-c", "pass"], check=True)
-        bare.append(_read_children() - before)
+        bare.append(read_children_time() - before)
     return times, bare
 
 
@@ -113,7 +109,6 @@ class _Door:
         self._path, *variables = done.stdout.split("\0")
         self._variables = dict(text.split("=", 1) for text in variables if text)
         self._project = str(build.project)
-        self._daemon = json.loads(build.run("daemon", "status", "--json"))["pid"]
 
     def ask(self, event: dict[str, Any]) -> None:
         """Send an event as the module does. Raises DataError if the daemon declines it."""
@@ -132,20 +127,6 @@ class _Door:
         connection.close()
         if response.status != HTTPStatus.OK:
             raise DataError(f"the daemon answered with status {response.status}")
-
-    def measure(self, send: Callable[[dict[str, Any]], object], event: dict[str, Any]) -> float:
-        """Send an event, and return the milliseconds of processor time of the daemon and of child
-        processes.
-        """
-        before = self._read_daemon() + _read_children()
-        send(event)
-        time.sleep(_SETTLE_SECONDS)
-        return self._read_daemon() + _read_children() - before
-
-    def _read_daemon(self) -> float:
-        tasks = Path(f"/proc/{self._daemon}/task")
-        stats = ((task / "schedstat").read_text("ascii").split()[0] for task in tasks.iterdir())
-        return sum(map(int, stats)) / 1e6
 
 
 def _make_payload(build: Build, event: str, number: int) -> dict[str, Any]:
@@ -174,8 +155,3 @@ def _make_payload(build: Build, event: str, number: int) -> dict[str, Any]:
     if event == "PostToolUse":
         payload["tool_response"] = response
     return payload
-
-
-def _read_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (usage.ru_utime + usage.ru_stime) * 1000
