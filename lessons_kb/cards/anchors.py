@@ -19,6 +19,9 @@ MAX_ANCHORS = 100
 """The number of names of a text that are used. A text with more names is an inventory."""
 _SHORTEST_SYMBOL = 4
 """In characters. A shorter word occurs in every project, so it is not evidence."""
+_SHORTEST_NAME = 6
+"""In characters. A name of several words that is shorter is seldom particular to a project."""
+_CHANGED_LINE = re.compile(r"[-+](?![-+]{2} )")
 _CODE_SPAN = re.compile(r"(?<![`\\])`([^`\n]{2,200})`(?!`)")
 _FENCE = re.compile(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(```+|~~~+)")
 _QUOTE = re.compile(r"[ \t]*>|\t| {4}(?![ \t]*(?:[-*+]|\d+[.)]) )")
@@ -28,6 +31,10 @@ _FILE = re.compile(r"[\w.@+()\[\]-]+(?:/[\w.@+()\[\]-]+)*")
 _SYMBOL = re.compile(r"(?:[\w$]+(?:\.|::|#|->))*([^\W\d][\w$]*)(?:\([^()]*\))?")
 _IDENTIFIER_SIGN = re.compile(r"[_(.#:]|->|[^\W\d_A-Z][A-Z]|[A-Z]{2}")
 """Matches the signs of an identifier. A plain word such as `pending` may mean anything."""
+_NAME = re.compile(
+    r"(?<![\w$])(?:[a-z]\w*?[a-z0-9][A-Z]\w*|[^\W\d_]\w*?_\w*[^\W_]\w*|[A-Z]\w*?[a-z0-9][A-Z]\w*)"
+)
+"""Matches a name of several words, such as `readLine`, `read_line`, `READ_LINE` or `LineReader`."""
 _OTHER_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+[:@#]")
 
 
@@ -48,6 +55,28 @@ def find_anchors(
         anchors[kind, name] = anchors.get((kind, name), False) or is_core
     found = [Anchor(kind=kind, name=name, is_core=core) for (kind, name), core in anchors.items()]
     return tuple(found[:MAX_ANCHORS])
+
+
+def find_names_in_code(body: str) -> frozenset[str]:
+    """Return the names of several words that the code in a text contains.
+
+    Code is what stands in backticks or in a fenced block. Of a diff, only the lines that it removes
+    or adds count.
+    """
+    found: set[str] = set()
+    fence, is_diff = "", False
+    for line in body.split("\n"):
+        mark = _FENCE.match(line)
+        if fence and mark and mark[1].startswith(fence) and not line.strip(" \t`~"):
+            fence = ""
+        elif not fence and mark:
+            fence, is_diff = mark[1], line.strip(" \t`~").startswith("diff")
+        elif not fence:
+            for span in _CODE_SPAN.findall(line):
+                found.update(_NAME.findall(span))
+        elif not is_diff or _CHANGED_LINE.match(line):
+            found.update(_NAME.findall(line))
+    return frozenset(name for name in found if len(name) >= _SHORTEST_NAME)
 
 
 def _find_core_lines(sections: Sections, checklist: Checklist) -> set[int]:
@@ -122,8 +151,8 @@ def format_claims(document: Document) -> str:
     """Return the claims of a card as a line of JSON.
 
     The result is "" for a note and for a file without a card. The second line is a checksum of the
-    patterns of the card and of its ``contradicts``: other patterns may contradict other cards, but
-    the code that the card names is the same.
+    patterns of the card, of its ``contradicts`` and of the names in its code: they decide about the
+    card as well, but not about the code that the card names.
     """
     card = document.card
     if card is None or card.kind == NOTE:
@@ -132,6 +161,7 @@ def format_claims(document: Document) -> str:
     lines = [card.project or "", *card.contradicts]
     for pattern in card.detect:
         lines += [pattern.text, *pattern.good]
+    lines += sorted(find_names_in_code(document.body))
     digest = zlib.crc32("\n".join(lines).encode("utf-8", "replace"))
     values = [card.id, card.created or "", card.confirmed or "", anchors, card.when]
     claims = json.dumps(values, ensure_ascii=False, separators=(",", ":"))

@@ -8,6 +8,7 @@ from lessons_kb.cards.anchors import Claims
 from lessons_kb.freshness.fates import GONE, MOVED, NEVER, Fate
 from lessons_kb.model import GLOB, Anchor, Standing
 from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.values import replace
 
 MAX_CAVEAT = 12
 """The maximum number of tokens of a caveat."""
@@ -56,6 +57,11 @@ def judge(
         gone=listed,
         changed=tuple(changed),
     )
+
+
+def keep(standing: Standing) -> Standing:
+    """Return the standing of a card that is given with a caveat instead of being silenced."""
+    return replace(standing, silenced="", caveat=write_caveat(standing.gone))
 
 
 def describe_gone(gone: Sequence[tuple[str, str]]) -> str:

@@ -10,17 +10,18 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import update_gate_file
-from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
+from lessons_kb.cards.anchors import Claims, find_names_in_code, format_claims, parse_claims
 from lessons_kb.cards.card_names import find_linked
 from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
-from lessons_kb.freshness.judge import describe_gone, judge
+from lessons_kb.freshness.judge import describe_gone, judge, keep
 from lessons_kb.freshness.mentions import find_edits_with
 from lessons_kb.freshness.symbols import Symbols
 from lessons_kb.model import CURRENT, GLOB, SYMBOL, Anchor, Document, Standing
@@ -36,6 +37,7 @@ from lessons_kb.process.git_history import (
     read_renames,
     stream_name_changes,
 )
+from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import PROJECT_MARK
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory, FileVersion
 from lessons_kb.store.locks import hold_writer
@@ -89,7 +91,7 @@ def refresh_standings(brain: Brain) -> None:
     standings: Mapping[int, Standing] = {}
     if top is not None:
         with contextlib.suppress(GitError):
-            standings = _judge_all(brain, top, claims, known)
+            standings = _judge_all(brain, top, claims, known, lambda card: _read_text(brain, card))
     standings = add_conditions(standings, claims, top or brain.root)
     standings = _add_rivals(brain, standings, rows)
     judged = {
@@ -167,12 +169,15 @@ def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, St
     If the history is unknown, only the conditions of a card count.
     """
     top = git_top(brain.root)
-    texts = map(format_claims, documents)
-    claims = {claim.path: claim for claim in map(parse_claims, filter(None, texts))}
+    claims, bodies = {}, {}
+    for document in documents:
+        if text := format_claims(document):
+            claim = parse_claims(text)
+            claims[claim.path], bodies[claim.path] = claim, document.body
     standings: Mapping[str, Standing] = {}
     if top is not None and claims:
         with contextlib.suppress(GitError, StorageError):
-            standings = _judge_all(brain, top, claims, {})
+            standings = _judge_all(brain, top, claims, {}, bodies.__getitem__)
     return add_conditions(standings, claims, top or brain.root)
 
 
@@ -225,10 +230,26 @@ def _has_closed_gap(top: str, history: FileHistory) -> bool:
     return bool(gap) and not read_renames(top, [gap]).unreadable
 
 
+def _read_text(brain: Brain, card_id: str) -> str:
+    """Return the text of a card; "" if it cannot be read."""
+    try:
+        data = read_bytes(brain.root, card_id, limit=brain.settings.index.max_file_bytes)
+    except (InputError, StorageError):  # the next index removes or reports it
+        return ""
+    return data.decode("utf-8", "replace")
+
+
 def _judge_all(
-    brain: Brain, top: str, claims: Mapping[K, Claims], known: Mapping[K, Standing]
+    brain: Brain,
+    top: str,
+    claims: Mapping[K, Claims],
+    known: Mapping[K, Standing],
+    read_text: Callable[[str], str],
 ) -> dict[K, Standing]:
-    """Return the standing of each card. Raises GitError if git fails."""
+    """Return the standing of each card. Raises GitError if git fails.
+
+    ``read_text`` returns the text of a card, given its id.
+    """
     if not has_whole_history(top):
         return {}
     with _open_history(brain, top) as history:
@@ -239,15 +260,26 @@ def _judge_all(
             day = claim.confirmed or claim.created or history.find_first_day(path)
             cards[number] = _Card(claims=claim, path=path, since=day)
 
+        names = {
+            number: find_names_in_code(read_text(card.claims.path))
+            for number, card in cards.items()
+            if known.get(number, CURRENT).gone
+        }
         project = _Project(brain, top, history)
-        project.look_up(list(cards.values()))
+        project.look_up(list(cards.values()), frozenset[str]().union(*names.values()))
         standings = {}
         for number, card in cards.items():
             fates = {anchor: project.find_fate(anchor, card) for anchor in card.claims.anchors}
             changed = _count_changes(card.claims, fates, project.files)
             standing = judge(card.claims, fates, changed)
             if standing.silenced:
-                standing = project.name_commits(standing, card, known.get(number, CURRENT))
+                if number not in names:
+                    names[number] = find_names_in_code(read_text(card.claims.path))
+                if project.has_any(names[number]):
+                    standing = keep(standing)
+                else:
+                    earlier = known.get(number, CURRENT)
+                    standing = project.name_commits(standing, card, earlier)
             standings[number] = standing
         return standings
 
@@ -264,11 +296,12 @@ class _Project:
         self._symbols = Symbols(top, history, folders)
         self._edits: Mapping[tuple[str, str], FileVersion] = {}
 
-    def look_up(self, cards: Sequence[_Card]) -> None:
-        """Look up the anchors of all cards in few runs of git."""
+    def look_up(self, cards: Sequence[_Card], names: AbstractSet[str]) -> None:
+        """Look up the anchors of all cards, and other names in HEAD, in few runs of git."""
         anchors = {anchor for card in cards for anchor in card.claims.anchors}
         self.files.look_up(anchors)
-        self._symbols.look_up_today(anchor.name for anchor in anchors if anchor.kind == SYMBOL)
+        symbols = {anchor.name for anchor in anchors if anchor.kind == SYMBOL}
+        self._symbols.look_up_today(symbols | names)
         absent: dict[str, list[str]] = {}
         for card in cards:
             for anchor in card.claims.anchors:
@@ -326,6 +359,16 @@ class _Project:
             for on in (day, self._history.find_first_day(card.path))
         )
         return fate if existed and fate.day > day else Fate(state=NEVER)
+
+    def has_any(self, names: AbstractSet[str]) -> bool:
+        """Return whether HEAD has any of the names in the code of a card.
+
+        Then the project still has what the lesson is about, although its files are gone: in 39
+        cards about removed files, two readers agreed on 13 that still applied, and each of these
+        had such a name.
+        """
+        self._symbols.look_up_today(names)
+        return any(self._symbols.is_present(name) for name in names)
 
     def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
         """Return a silenced standing to which the commits that removed its symbols are added."""

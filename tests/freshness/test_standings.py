@@ -43,6 +43,45 @@ def test_a_card_whose_only_file_is_gone_is_silenced_and_names_the_commit(shop, w
     assert standing.caveat == ""
 
 
+DIFF = "The fix:\n\n```diff\n@@ -1 +1 @@\n-old({removed})\n+new()\n {context}\n```"
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_given"),
+    [
+        (DIFF.format(removed="add_item", context=""), True),
+        (DIFF.format(removed="send_3", context="add_item"), False),
+        ("```python\nsend_3(add_item())\n```", True),
+        ("The word add_item alone is no code.", False),
+        ("As in TypeScript and `1_000`.", False),
+    ],
+    ids=["changed line", "context", "code", "prose", "no name"],
+)
+def test_a_card_whose_code_has_a_name_that_still_exists_is_given_with_a_caveat(
+    shop, write_card, stand, cause, is_given
+):
+    write_card("mail", "paths: [src/mail.py]\n", cause)
+    remove(shop, "src/mail.py")
+    standing = stand()["mail"]
+    assert bool(standing.silenced) != is_given
+    assert standing.caveat == ("Note: src/mail.py is gone." if is_given else "")
+
+
+def test_a_card_is_silenced_when_the_last_name_in_its_code_goes_and_given_when_it_returns(
+    shop, write_card, stand
+):
+    write_card("mail", "paths: [src/mail.py]\n", "```python\nadd_item(send_3())\n```")
+    remove(shop, "src/mail.py")
+    assert not stand()["mail"].silenced
+    remove(shop, "src/cart.py", when="2026-04-01T12:00:00+00:00")
+    assert stand()["mail"].silenced
+    files = {"src/basket.py": "def add_item():\n    return 2\n"}
+    commit(shop, "again", "2026-05-01T12:00:00+00:00", **files)
+    assert stand()["mail"].caveat
+    write_card("mail", "paths: [src/mail.py]\n", "```python\nsend_3()\n```")
+    assert stand()["mail"].silenced, "an edit of its code counts at once"
+
+
 def test_a_card_of_which_a_part_is_gone_has_a_short_caveat(shop, write_card, stand):
     write_card("mail", "paths: [src/mail.py, src/cart.py]\n")
     remove(shop, "src/mail.py")
