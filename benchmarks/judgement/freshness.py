@@ -31,7 +31,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import ours, report
-from benchmarks.data import DataError, git
+from benchmarks.data import HERE, DataError, git, read_rows
 from lessons_kb.brain.brain import Brain
 from lessons_kb.freshness.refresh import refresh_standings
 from lessons_kb.model import NOTE
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.model import Card
 
+_JUDGED = HERE / "judged" / "gone_cards.jsonl"
 _MOMENTS = (0.25, 0.5, 0.75)
 """Parts of the main line after which files are sampled."""
 _STEPS = (0.8, 0.9, 0.97)
@@ -105,6 +106,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Print the tables; return all figures."""
     if not options.folders:
         raise DataError("name clones with their folders of cards: NAME=CLONE:FOLDER, one each")
+    judged = _count_judged()
     rows = []
     for folder in options.folders:
         name, _, place = folder.partition("=")
@@ -114,7 +116,34 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             figures = _measure(name, Path(clone), cards, Path(scratch), options)
         rows.append(figures)
     _print(rows)
-    return {"clones": [_describe(figures) for figures in rows]}
+    _print_judged(judged)
+    return {
+        "clones": [_describe(figures) for figures in rows],
+        "judged": {" ".join(key): dict(counts) for key, counts in judged.items()},
+    }
+
+
+def _count_judged() -> dict[tuple[str, str], Counter[int]]:
+    """Return how many of two blind readers call cards about removed files no longer applicable.
+
+    The cards are drafts of fixes of the first half of a history, and rules for files, of which all
+    files are gone at its end. The keys are the set and what became of the card.
+    """
+    judged: dict[tuple[str, str], Counter[int]] = {}
+    for row in read_rows(_JUDGED):
+        if row["before"] == "silenced":
+            key = (f"set {row['set']}", row["now"])
+            count = row["verdicts"].count("no longer applicable")
+            judged.setdefault(key, Counter())[count] += 1
+    return dict(sorted(judged.items()))
+
+
+def _print_judged(judged: Mapping[tuple[str, str], Counter[int]]) -> None:
+    heads = ["cards whose files are gone", "now", "both: no longer applicable", "one", "none"]
+    rows = [
+        [name, now, *(str(counts[n]) for n in (2, 1, 0))] for (name, now), counts in judged.items()
+    ]
+    report.print_table("What two blind readers say", heads, rows)
 
 
 def _measure(
