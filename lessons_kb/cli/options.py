@@ -190,7 +190,7 @@ def open_brain(
             hint = describe_unclaimed(here)
             if hint:
                 say(hint)
-    at_end.callback(_close, brains, untrusted)
+    at_end.callback(close_brains, brains, untrusted)
     return brains
 
 
@@ -204,7 +204,7 @@ def _describe_peers(roots: Sequence[str]) -> str:
     )
 
 
-def _close(brains: Brains, reported: Sequence[str]) -> None:
+def close_brains(brains: Brains, reported: Sequence[str]) -> None:
     """Close the brains, and name the folders in them that were not read, unless ``reported``."""
     for brain in brains.members:
         if brain.fault and not failures:

@@ -285,7 +285,8 @@ def _print_state(state: State, step: Problem | None) -> None:
             counts += f", {counted(brain.notes, 'note')}"
         rows.append(("Brain" if not rows else "", f"{counts} in {_short(brain.root)}"))
     if not rows:
-        rows.append(("Brain", "none here"))
+        has_untrusted = any("lessons trust" in problem.command for problem in state.attention)
+        rows.append(("Brain", "none that you trust" if has_untrusted else "none here"))
     elif state.brains[_MOST:]:
         rows.append(("", f"and {len(state.brains) - _MOST} more"))
     rows.append(("Drafts", f"{state.drafts} to review" if state.drafts else "none to review"))
