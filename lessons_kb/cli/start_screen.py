@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, describe_below, find_untrusted_below, look
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS
 from lessons_kb.cli.connected import list_connected
-from lessons_kb.cli.options import check_folder
+from lessons_kb.cli.options import check_folder, find_project
 from lessons_kb.cli.output import (
     at_end,
     cut_cells,
@@ -26,7 +27,7 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.errors import GitError, LessonsError
 from lessons_kb.model import DRAFT, NOTE, Card
-from lessons_kb.on_demand import LIST_COMMITS, load
+from lessons_kb.on_demand import INSTALLED_HOOKS, LIST_COMMITS, load
 from lessons_kb.process.clock import today
 from lessons_kb.store.database import was_mined
 from lessons_kb.store.draft_files import DraftFolder
@@ -62,7 +63,7 @@ class AgentState(NamedTuple):
     last_call: float | None
     """The time of its last call for a brain that applies here, in seconds since the epoch."""
     installed: bool
-    """Whether `lessons setup` or `install` connects it. A plugin may connect it as well."""
+    """Whether `lessons setup`, `lessons install` or a plugin connects it."""
 
 
 class GivenLesson(NamedTuple):
@@ -208,7 +209,12 @@ def _list_agents(members: Sequence[Brain]) -> list[AgentState]:
         with contextlib.suppress(LessonsError):  # `lessons doctor` reports it
             for agent, at in brain.journal.events.last_calls().items():
                 calls[agent] = max(at, calls.get(agent, 0.0))
-    installed = list_connected()
+    installed = set(list_connected())
+    for name in calls:
+        if name in AGENTS and name not in installed:
+            has_hooks = load(INSTALLED_HOOKS).has_hooks
+            if has_hooks(name, find_project()):
+                installed.add(name)
     names = sorted({*calls, *installed})
     return [AgentState(name, calls.get(name), name in installed) for name in names]
 
@@ -233,7 +239,7 @@ def _choose_next_step(state: State) -> Problem | None:
     """Return the step that helps most now, or None if no step is open."""
     if not state.brains and not state.attention:
         return _advise_brain()
-    if not state.agents:
+    if not any(agent.installed for agent in state.agents):
         return Problem("connect the agents on this machine", "lessons setup")
     untrusted = [
         problem for problem in state.attention if problem.command.startswith("lessons trust")
@@ -330,7 +336,7 @@ def _describe_agent(agent: AgentState) -> str:
     last_call = f"last call {ago(max(time.time() - agent.last_call, 0))}"
     if agent.installed:
         return f"{agent.name} ({last_call})"
-    return f"{agent.name} (no hooks of `lessons setup`; {last_call})"
+    return f"{agent.name} (not connected; {last_call})"
 
 
 def _short(path: str) -> str:
