@@ -69,7 +69,6 @@ from lessons_kb.store.user_settings import (
 )
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
 from lessons_kb.values import replace
-from lessons_kb.version import DOCS
 
 _STEP, _ROUND = 1_000, 10
 
@@ -189,7 +188,7 @@ def check_cluster(brain: Brain) -> Iterator[Health]:
     cluster = ClusterSearch(brain)
     trouble = brain.read(lambda _brain: cluster.find_trouble())
     if trouble:
-        fix = f"see {DOCS}/cluster/, or set another engine"
+        fix = "see docs/cluster.md, or set another engine"
         yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
         yield Health("ok", "cluster", "holds what is here; the daemon and the MCP server search it")
@@ -565,7 +564,7 @@ def check_server(directory: str) -> Iterator[Health]:
         stale = probe_server(settings)
     except Unanswered as error:
         detail = f"{url} {error}; hooks give the local brain's lessons alone"
-        fix = f"see {DOCS}/server/, or `lessons uninstall --server`"
+        fix = "see docs/server.md, or `lessons uninstall --server`"
         yield Health("warning", "server", detail, fix)
         return
     forget_failure()

@@ -3,6 +3,8 @@
 import functools
 import json
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -236,3 +238,14 @@ def test_an_agent_that_a_plugin_connects_is_connected(at, brain, home):
     shown = at(brain).out
     assert "claude-code (last call now)" in shown
     assert "Next: `lessons setup`" not in shown
+
+
+PAGES = pathlib.Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", [name for name in SUMMARIES if name not in HIDDEN])
+def test_help_names_pages_that_exist(lessons, name):
+    text = lessons(name, "--help").out
+    assert "github.io" not in text
+    for page in re.findall(r"\bdocs/([a-z-]+\.md)", text):
+        assert (PAGES / page).is_file()

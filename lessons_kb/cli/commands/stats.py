@@ -134,7 +134,7 @@ def stats(
     """Show what was injected, which mistakes recurred, what helps.
 
     With `[effect] withhold = 0.1` in your own settings, each lesson is withheld from a tenth of
-    your sessions for comparison; see https://lessons-kb.github.io/lessons-kb/effect/.
+    your sessions for comparison; see docs/effect.md.
 
     Example: lessons stats telegram-allowlist
     """
