@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
@@ -441,12 +442,17 @@ def _count_steps(path: str, root: str) -> int:
     return sum(os.path.relpath(end, above).count(os.sep) + 1 for end in (path, root))
 
 
-def describe_counted(card: Card) -> str:
-    """Return the line for the user about a card that was counted because of a complaint."""
-    return (
-        f"lessons: counted “{clean_line(card.title)}” again, as you said that it came back "
-        f"(seen {card.occurrences}×); `lessons edit {shell_word(card.id)}` corrects it"
-    )
+def describe_counted(cards: Sequence[Card]) -> list[str]:
+    """Return a line for the user about each card that was counted because of complaints."""
+    lines: list[str] = []
+    for card_id, times in Counter(card.id for card in cards).items():
+        card = max((card for card in cards if card.id == card_id), key=lambda one: one.occurrences)
+        again = "again" if times == 1 else f"{times} times"
+        lines.append(
+            f"lessons: counted “{clean_line(card.title)}” {again}, as you said that it came back "
+            f"(seen {card.occurrences}×); `lessons bump --undo {shell_word(card.id)}` takes it back"
+        )
+    return lines
 
 
 def _check_proposal_size(

@@ -59,7 +59,7 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
             if any(card.id == FIRST_LESSON for card in find_given(brains.members, session)):
                 retire_first_lesson()
             new_ids = [draft_id for draft_id in collected if draft_id not in ids_before]
-            counted = [describe_counted(card) for card in drafts.counted]
+            counted = describe_counted(drafts.counted)
             if new_ids or counted:
                 with lend_memory(brain.hook_journal, session) as state:
                     state.counted += counted
