@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, describe_below, find_untrusted_below, look
@@ -210,11 +209,10 @@ def _list_agents(members: Sequence[Brain]) -> list[AgentState]:
             for agent, at in brain.journal.events.last_calls().items():
                 calls[agent] = max(at, calls.get(agent, 0.0))
     installed = set(list_connected())
-    for name in calls:
-        if name in AGENTS and name not in installed:
-            has_hooks = load(INSTALLED_HOOKS).has_hooks
-            if has_hooks(name, find_project()):
-                installed.add(name)
+    for name in set(calls) - installed:
+        hooks = load(INSTALLED_HOOKS)
+        if name in hooks.AGENTS and hooks.has_hooks(name, find_project()):
+            installed.add(name)
     names = sorted({*calls, *installed})
     return [AgentState(name, calls.get(name), name in installed) for name in names]
 
