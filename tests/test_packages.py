@@ -83,7 +83,8 @@ def test_one_switch_turns_how_to_install_into_its_published_form_and_back():
     now, then = (packages.install_pages(published=value) for value in (False, True))
     changed = {path for path in now if now[path] != then[path]}
     assert {"docs/agents.md", "docs/sharing.md", "templates/ci/gitlab.yml"} <= changed
-    assert '`pip install "lessons-kb[mcp]"`. Registries' in then["docs/agents.md"]
+    assert '`pip install "lessons-kb[mcp]"`. After' in then["docs/agents.md"]
+    assert '\npip install "lessons-kb[server]"\n' in then["docs/server.md"]
     assert 'run: pip install "lessons-kb"\n' in then["docs/sharing.md"]
     for path in changed:
         assert packages.say_how_to_install(then[path], published=True) == then[path]

@@ -206,6 +206,10 @@ def install_pages(*, published: bool) -> dict[str, str]:
     }
 
 
+IN_CLONE = "   # in a clone"
+"""The comment after a command that works only in a clone."""
+
+
 def say_how_to_install(text: str, *, published: bool) -> str:
     """Return a page whose commands install from PyPI, or from a clone or the repository.
 
@@ -217,8 +221,20 @@ def say_how_to_install(text: str, *, published: bool) -> str:
         text = re.sub(
             rf'`pip install "\.{extra}"` from a clone', rf'`pip install "{PACKAGE}[\1]"`', text
         )
+        text = re.sub(
+            rf'^pip install "\.{extra}"{IN_CLONE}$',
+            rf'pip install "{PACKAGE}[\1]"',
+            text,
+            flags=re.MULTILINE,
+        )
         return re.sub(rf'"({PACKAGE}(?:{extra})?) @ {re.escape(FROM_REPOSITORY)}"', r'"\1"', text)
     text = re.sub(rf'`pip install "{PACKAGE}{extra}"`', r'`pip install ".[\1]"` from a clone', text)
+    text = re.sub(
+        rf'^pip install "{PACKAGE}{extra}"$',
+        rf'pip install ".[\1]"{IN_CLONE}',
+        text,
+        flags=re.MULTILINE,
+    )
     asked = rf'(pip install |LESSONS_PACKAGE: )"({PACKAGE}(?:{extra})?)"'
     return re.sub(asked, rf'\1"\2 @ {FROM_REPOSITORY}"', text)
 

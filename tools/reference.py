@@ -25,7 +25,6 @@ from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
 from lessons_kb.cards.sections import HEADINGS, LABELS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.config import DEFAULTS, flat_settings  # noqa: E402
-from lessons_kb.version import DOCS  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference.md"
 TEMPLATE = ROOT / "templates" / "all-settings.toml"
@@ -449,8 +448,13 @@ def _list(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """Return a text as one line, in which the address of another page is a link to its file."""
-    return re.sub(rf"{re.escape(DOCS)}/([a-z-]+)/", r"[\1](\1.md)", " ".join(text.split()))
+    """Return a text as one line, in which the name of another page is a link to its file."""
+    return re.sub(r"\bdocs/([a-z-]+)\.md", _link_page, " ".join(text.split()))
+
+
+def _link_page(name: re.Match[str]) -> str:
+    page = f"{name[1]}.md"
+    return f"[{name[1]}]({page})" if PAGE.with_name(page).exists() else name[0]
 
 
 if __name__ == "__main__":

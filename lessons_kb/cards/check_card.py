@@ -11,6 +11,7 @@ from lessons_kb.cards.conditions import parse_condition
 from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.edit_sources import check_sources
 from lessons_kb.cards.keys import (
+    INVALID_HEADER,
     KEYS,
     HeaderEntry,
     Span,
@@ -363,7 +364,7 @@ _QUICK_FIXES: Mapping[str, Callable[[_CardText, Finding], Iterator[_Fix]]] = {
     "duplicate-key": _remove_earlier,
     "wrong-value": _correct_value,
     "unquoted-colon": _quote_item,
-    "header-not-yaml": _quote_value,
+    INVALID_HEADER: _quote_value,
     "cut-value": _quote_value,
     "unclosed-header": _close_header,
     "no-checklist": _add_section("Prevention Checklist", "- [ ] TODO"),

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from lessons_kb.cards.keys import (
+    INVALID_HEADER,
     KEY_FIRST,
     KEYS,
     HeaderEntry,
@@ -479,7 +480,7 @@ def read_header(split: Split) -> HeaderReading:
         return _useless(line, "unreadable-header", f"{what}: {error}", fix)
     line = min(error.line, max(len(split.header.lines) - 1, 0))
     message = f"the header is not valid YAML ({error}); its plain keys and lists are used"
-    problem = find(line, "header-not-yaml", message, "put the value in double quotes")
+    problem = find(line, INVALID_HEADER, message, "put the value in double quotes")
     return HeaderReading(entries=entries, reader="lenient", problems=(problem,))
 
 

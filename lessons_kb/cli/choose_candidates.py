@@ -16,12 +16,13 @@ _NUMBERS = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
 
 def choose_candidates(
-    candidates: Sequence[Candidate], text: str, numbers: Sequence[int]
+    candidates: Sequence[Candidate], text: str, numbers: Sequence[int], most: int
 ) -> list[int]:
     """Return the positions of the candidates that ``text`` names, counted from 0.
 
     A number alone means the first candidates: ``10``. A list names candidates by their numbers or
-    commits: ``2,5-7,1a2b3c4d``. ``numbers`` has the number of each candidate. Raises InputError for
+    commits: ``2,5-7,1a2b3c4d``. ``numbers`` has the number of each candidate, and ``most`` is
+    the highest number, which may be that of a candidate with a draft. Raises InputError for
     a candidate that does not exist.
     """
     text = text.strip()
@@ -29,7 +30,7 @@ def choose_candidates(
         return list(range(min(int(text), len(candidates))))
     positions: dict[int, None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        positions.update(dict.fromkeys(_find(candidates, part, numbers)))
+        positions.update(dict.fromkeys(_find(candidates, part, numbers, most)))
     return list(positions)
 
 
@@ -42,13 +43,19 @@ def read_count(text: str | None, *, option: str) -> int:
     return int(text)
 
 
-def _find(candidates: Sequence[Candidate], part: str, numbers: Sequence[int]) -> Sequence[int]:
+def _find(
+    candidates: Sequence[Candidate], part: str, numbers: Sequence[int], most: int
+) -> Sequence[int]:
     """Return the positions that a number, a range of numbers or a commit names."""
     match = _NUMBERS.fullmatch(part)
     if match:
         first, last = int(match[1]), int(match[2] or match[1])
         named = [position for position, number in enumerate(numbers) if first <= number <= last]
-        if not named or last > numbers[-1]:
+        if not named and first <= last <= most:
+            raise InputError(
+                f"candidate {part} has a draft or a card already; see `lessons review`"
+            )
+        if not named or last > most:
             raise InputError(f"no candidate of the list has the number {part}")
         return named
     if len(part) >= _LEAST_DIGITS:

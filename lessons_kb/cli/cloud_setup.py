@@ -14,12 +14,12 @@ from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import is_inside, shown
 from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
 from lessons_kb.text.sanitize import shell_word
-from lessons_kb.version import DOCS, __version__
+from lessons_kb.version import __version__
 
 _MARK = "Written by `lessons install --cloud"
 _PASTE = (
     "Paste it into the settings of the environment, and set LESSONS_TRUST_COMMIT or"
-    f" LESSONS_TRUST_SIGNER there. See {DOCS}/cloud/."
+    " LESSONS_TRUST_SIGNER there. See docs/cloud.md."
 )
 
 

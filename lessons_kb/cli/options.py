@@ -151,7 +151,11 @@ def split_list(text: str) -> tuple[str, ...]:
 
 
 def open_brain(
-    discovery: Discovery | None = None, *, for_new_card: bool = False, for_trial: bool = False
+    discovery: Discovery | None = None,
+    *,
+    for_new_card: bool = False,
+    for_trial: bool = False,
+    for_one: str = "",
 ) -> Brains:
     """Open the brains that ``--brain`` names, or else those that apply to the working directory.
 
@@ -160,7 +164,8 @@ def open_brain(
     ``discovery`` is the result of ``look`` for the working directory, if the command has it. With
     ``for_new_card`` or ``for_trial``, Untrusted is raised if the command would use the user's own
     brain only because the brain of the project is not trusted. With ``for_new_card``, InputError is
-    raised if the project has several brains and none of them is nearest.
+    raised if the project has several brains and none of them is nearest; also with ``for_one``, a
+    verb such as ``"pushed"`` for the message.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -172,8 +177,9 @@ def open_brain(
         discovery = discovery or look(here)
         untrusted = discovery.untrusted
         brains = Brains.discover(here, found=discovery)
-        if for_new_card and discovery.peers:
-            raise InputError(_describe_peers(discovery.peers))
+        done = "written" if for_new_card else for_one
+        if done and discovery.peers:
+            raise InputError(_describe_peers(discovery.peers, done))
         own = os.path.realpath(user_brain())
         only_user_brain = list(discovery.trusted) == [own]
         is_for_project = (for_new_card or for_trial) and only_user_brain
@@ -181,30 +187,29 @@ def open_brain(
             reason = describe_unclaimed(here)
             if untrusted:
                 reason = describe_untrusted(untrusted, discovery.named)
-            done = "written" if for_new_card else "run"
             other = f"`--brain {shell_word(own)}` uses your own brain"
-            raise Untrusted(f"nothing was {done}: {reason}; {other}")
+            raise Untrusted(f"nothing was {done or 'run'}: {reason}; {other}")
         if untrusted:
             say(describe_untrusted(untrusted, discovery.named))
         elif only_user_brain:
             hint = describe_unclaimed(here)
             if hint:
                 say(hint)
-    at_end.callback(_close, brains, untrusted)
+    at_end.callback(close_brains, brains, untrusted)
     return brains
 
 
-def _describe_peers(roots: Sequence[str]) -> str:
+def _describe_peers(roots: Sequence[str], done: str) -> str:
     """Return an error that names several brains, one of which the user must choose."""
     names = [shell_word(os.path.relpath(root)) for root in roots]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     return (
-        f"nothing was written: this repository has {len(names)} brains, {listed}; choose one with "
+        f"nothing was {done}: this repository has {len(names)} brains, {listed}; choose one with "
         f"`--brain {names[0]}`"
     )
 
 
-def _close(brains: Brains, reported: Sequence[str]) -> None:
+def close_brains(brains: Brains, reported: Sequence[str]) -> None:
     """Close the brains, and name the folders in them that were not read, unless ``reported``."""
     for brain in brains.members:
         if brain.fault and not failures:

@@ -125,8 +125,8 @@ def list_drafts(brains: Brains, *, ask: bool) -> None:
     """Open the drafts in full screen if ``ask`` is set and a person can answer, or list them."""
     for drafts in open_drafts(brains):
         drafts.collect()
-        for card in drafts.counted:
-            say(describe_counted(card).removeprefix("lessons: "))
+        for line in describe_counted(drafts.counted):
+            say(line.removeprefix("lessons: "))
     if ask and is_interactive() and not options().json and count_drafts(brains):
         show_rows(brains, DRAFTS)
     else:

@@ -14,7 +14,7 @@ from lessons_kb.brain.discovery import Discovery, describe_below, find_untrusted
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS
 from lessons_kb.cli.connected import list_connected
-from lessons_kb.cli.options import check_folder
+from lessons_kb.cli.options import check_folder, find_project
 from lessons_kb.cli.output import (
     at_end,
     cut_cells,
@@ -26,7 +26,7 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.errors import GitError, LessonsError
 from lessons_kb.model import DRAFT, NOTE, Card
-from lessons_kb.on_demand import LIST_COMMITS, load
+from lessons_kb.on_demand import INSTALLED_HOOKS, LIST_COMMITS, load
 from lessons_kb.process.clock import today
 from lessons_kb.store.database import was_mined
 from lessons_kb.store.draft_files import DraftFolder
@@ -62,7 +62,7 @@ class AgentState(NamedTuple):
     last_call: float | None
     """The time of its last call for a brain that applies here, in seconds since the epoch."""
     installed: bool
-    """Whether `lessons setup` or `install` connects it. A plugin may connect it as well."""
+    """Whether `lessons setup`, `lessons install` or a plugin connects it."""
 
 
 class GivenLesson(NamedTuple):
@@ -208,7 +208,11 @@ def _list_agents(members: Sequence[Brain]) -> list[AgentState]:
         with contextlib.suppress(LessonsError):  # `lessons doctor` reports it
             for agent, at in brain.journal.events.last_calls().items():
                 calls[agent] = max(at, calls.get(agent, 0.0))
-    installed = list_connected()
+    installed = set(list_connected())
+    for name in set(calls) - installed:
+        hooks = load(INSTALLED_HOOKS)
+        if name in hooks.AGENTS and hooks.has_hooks(name, find_project()):
+            installed.add(name)
     names = sorted({*calls, *installed})
     return [AgentState(name, calls.get(name), name in installed) for name in names]
 
@@ -233,7 +237,7 @@ def _choose_next_step(state: State) -> Problem | None:
     """Return the step that helps most now, or None if no step is open."""
     if not state.brains and not state.attention:
         return _advise_brain()
-    if not state.agents:
+    if not any(agent.installed for agent in state.agents):
         return Problem("connect the agents on this machine", "lessons setup")
     untrusted = [
         problem for problem in state.attention if problem.command.startswith("lessons trust")
@@ -285,7 +289,8 @@ def _print_state(state: State, step: Problem | None) -> None:
             counts += f", {counted(brain.notes, 'note')}"
         rows.append(("Brain" if not rows else "", f"{counts} in {_short(brain.root)}"))
     if not rows:
-        rows.append(("Brain", "none here"))
+        has_untrusted = any("lessons trust" in problem.command for problem in state.attention)
+        rows.append(("Brain", "none that you trust" if has_untrusted else "none here"))
     elif state.brains[_MOST:]:
         rows.append(("", f"and {len(state.brains) - _MOST} more"))
     rows.append(("Drafts", f"{state.drafts} to review" if state.drafts else "none to review"))
@@ -329,7 +334,7 @@ def _describe_agent(agent: AgentState) -> str:
     last_call = f"last call {ago(max(time.time() - agent.last_call, 0))}"
     if agent.installed:
         return f"{agent.name} ({last_call})"
-    return f"{agent.name} (no hooks of `lessons setup`; {last_call})"
+    return f"{agent.name} (not connected; {last_call})"
 
 
 def _short(path: str) -> str:

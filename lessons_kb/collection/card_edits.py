@@ -67,6 +67,38 @@ class CardEdits(CardLookup):
 
         return _change_each(map(self.find_to_edit, names), bump)
 
+    def uncount(self, *names: str) -> list[Card]:
+        """Take back the last count of each card: ``occurrences`` - 1, and its former ``last-seen``.
+
+        The former ``last-seen`` is the day of the count before, as far as the journal has it.
+        Raises InputError for a card whose mistake was counted only once.
+        """
+
+        def uncount(brain: Brain, card: Card) -> Card:
+            days: list[str] = []
+            with contextlib.suppress(StorageError):  # only the journal's statistics are lost
+                days = brain.journal.outcomes.last_days(card.id, BUMPED)
+
+            def edit(card: Card, text: str) -> str:
+                count = card.occurrences - 1
+                if not count:
+                    raise InputError(f"{card.id} was counted only once, so no count can be undone")
+                changes: dict[str, Change] = {"occurrences": count}
+                if days[1:]:
+                    changes["last-seen"] = days[1]
+                elif count == 1:
+                    changes["last-seen"] = None
+                return edit_header(text, changes)
+
+            changed = self.rewrite(brain, card.id, edit)
+            with contextlib.suppress(StorageError):
+                for day in days[:1]:
+                    brain.journal.outcomes.uncount(card.id, BUMPED, day=day)
+                    brain.journal.ledger.take_back_last(card.id, day=day)
+            return changed
+
+        return _change_each(map(self.find_to_edit, names), uncount)
+
     def confirm(self, *names: str) -> list[Card]:
         """Record that a person confirmed each card: set ``confirmed`` to today."""
 

@@ -14,8 +14,15 @@ from importlib.metadata import PackageNotFoundError, version
 from lessons_kb.brain.brain import Brain, count_kinds, format_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
-from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
+from lessons_kb.brain.discovery import (
+    Discovery,
+    describe_unclaimed,
+    find_untrusted_below,
+    is_settings_moved,
+    look,
+)
 from lessons_kb.cards.anchors import parse_claims
+from lessons_kb.cards.keys import INVALID_HEADER
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.contradictions import find_all
 from lessons_kb.collection.draft_cards import find_draft_cards
@@ -30,7 +37,7 @@ from lessons_kb.freshness.refresh import (
     find_unmatched_paths,
     refresh_standings,
 )
-from lessons_kb.hook_client import LATE_MARK
+from lessons_kb.hook_client import LATE_MARK, OFF_VARIABLE
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import Finding
 from lessons_kb.process.clock import today
@@ -46,7 +53,7 @@ from lessons_kb.store.error_log import LATE_DAYS, LOG_NAME, Trouble, find_late, 
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.gate_seal import read_gate_file
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home, user_brain
 from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.server_backoff import forget_failure
@@ -61,7 +68,7 @@ from lessons_kb.store.user_settings import (
     read_user_settings,
 )
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
-from lessons_kb.version import DOCS
+from lessons_kb.values import replace
 
 _STEP, _ROUND = 1_000, 10
 
@@ -181,7 +188,7 @@ def check_cluster(brain: Brain) -> Iterator[Health]:
     cluster = ClusterSearch(brain)
     trouble = brain.read(lambda _brain: cluster.find_trouble())
     if trouble:
-        fix = f"see {DOCS}/cluster/, or set another engine"
+        fix = "see docs/cluster.md, or set another engine"
         yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
         yield Health("ok", "cluster", "holds what is here; the daemon and the MCP server search it")
@@ -216,7 +223,13 @@ def check_files(brain: Brain) -> Iterator[Health]:
     for finding in sorted(serious, key=by_place):
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
         yield Health(finding.level, "file", f"{where}: {finding.message}", finding.fix)
-    if not serious:
+    broken = {finding.path for finding in indexed if finding.rule == INVALID_HEADER}
+    if broken:
+        cards = counted(len(broken), "card has a header", "cards have headers")
+        first = min(broken)
+        detail = f"{cards} that YAML cannot read, such as {first}; parts of it have no effect"
+        yield Health("warning", "files", detail, "run `lessons lint`")
+    elif not serious:
         yield Health("ok", "files", "all files are readable")
 
 
@@ -416,9 +429,15 @@ def check_found_brains(discovery: Discovery) -> Iterator[Health]:
     if discovery.missing:
         detail, _, fix = discovery.missing.partition("; ")
         yield Health("error", "trust", detail, fix)
+    # With only a brain of the user, no other line says that the project's lessons are missing.
+    level = "error" if _has_only_own_brain(discovery) else "warning"
     for root in discovery.untrusted:
-        fix = f"read its cards, then run `lessons trust {root}`"
-        yield Health("warning", "trust", f"{root} is not trusted", fix)
+        fix = f"read its cards, then run `lessons trust {shell_word(root)}`"
+        yield Health(level, "trust", f"{root} is not trusted yet", fix)
+
+
+def _has_only_own_brain(discovery: Discovery) -> bool:
+    return list(discovery.trusted) == [os.path.realpath(user_brain())]
 
 
 def find_last_calls(brains: Brains | None) -> dict[str, float]:
@@ -462,6 +481,16 @@ def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
         errors = counted(more, "further error" if recent else "error")
         old = "" if recent else ", none in the last week"
         yield Health("off", "hooks", f"{errors}{old}, in {log}")
+
+
+def check_switch(_directory: str) -> Iterator[Health]:
+    """Report the environment variable that turns off all hooks."""
+    variable = OFF_VARIABLE.decode()
+    if os.environ.get(variable) == "0":
+        detail = (
+            f"off, because {variable} is 0 in this environment; agents started here get nothing"
+        )
+        yield Health("warning", "hooks", detail, f"unset {variable}")
 
 
 def check_late(_directory: str) -> Iterator[Health]:
@@ -535,7 +564,7 @@ def check_server(directory: str) -> Iterator[Health]:
         stale = probe_server(settings)
     except Unanswered as error:
         detail = f"{url} {error}; hooks give the local brain's lessons alone"
-        fix = f"see {DOCS}/server/, or `lessons uninstall --server`"
+        fix = "see docs/server.md, or `lessons uninstall --server`"
         yield Health("warning", "server", detail, fix)
         return
     forget_failure()
@@ -549,6 +578,7 @@ def check_server(directory: str) -> Iterator[Health]:
 
 
 ENVIRONMENT_CHECKS = (
+    check_switch,
     check_late,
     check_state,
     check_extras,
@@ -575,7 +605,10 @@ def check_health(
     A line that is the same for several brains appears once, before their own lines. Errors are
     lines as well.
     """
-    lines = collect((check_found_brains,), found or look(directory))
+    discovery = found or look(directory)
+    if _has_only_own_brain(discovery) and not discovery.untrusted:
+        discovery = replace(discovery, untrusted=tuple(find_untrusted_below(directory)))
+    lines = collect((check_found_brains,), discovery)
     lines += collect((check_hooks,), find_last_calls(brains) if calls is None else calls)
     lines += collect(ENVIRONMENT_CHECKS, directory)
     members = brains.members if brains is not None else ()

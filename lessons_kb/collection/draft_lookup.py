@@ -167,10 +167,13 @@ class DraftLookup:
         return cards
 
     def read_mined_states(self) -> dict[str, str]:
-        """Return a mapping from each commit and sighting of a mined draft to the draft's state."""
+        """Return a mapping from each commit and sighting of a mined draft to the draft's state.
+
+        A prompt that was counted on a card is such a sighting, too.
+        """
         states: dict[str, str] = {}
         for facts in self._folder.facts().values():
-            if facts.get("kind") == MINED:
+            if facts.get("kind") == MINED or facts.get("state") == MERGED:
                 states.update(dict.fromkeys(facts["ids"], facts.get("state", OPEN)))
         return states
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import is_posted, session_of
+from lessons_kb.brain.discovery import look
 from lessons_kb.calls.failure_signs import FEEDBACK, find_phrase
 from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.draft_gaps import find_lacks
@@ -42,14 +44,15 @@ from lessons_kb.mining.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.mining.triggers import RED_GREEN, Trigger, names_mistake, pick_turns
+from lessons_kb.mining.triggers import RED_GREEN, Trigger, name_complaint, names_mistake, pick_turns
 from lessons_kb.model import CHANGES, EVENTS, Card, Event, Hit, Query, Source
 from lessons_kb.on_demand import FIND_LESSONS, load
 from lessons_kb.process.git import read_diff
-from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts
-from lessons_kb.store.files import relative
+from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts, DraftFolder
+from lessons_kb.store.files import is_real_inside, relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.repositories import git_top
+from lessons_kb.store.scan import count_files
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.text.times import format_moment
@@ -81,11 +84,15 @@ class NewDrafts(DraftLookup):
             return self._find_broken_card(complaint) is not None
 
         for trigger in find_new_triggers(self._brain, session, now=now, has_card=has_card):
+            home = self._find_home(trigger)
+            drafter = self if home is self._brain else type(self)(self._brains.led_by(home))
             try:
-                draft = self._draft_trigger(trigger, now)
+                draft = drafter.draft_trigger(trigger, now)
             except LessonsError as error:
                 failed.append(error)  # a draft that cannot be written does not stop the others
                 continue
+            if drafter is not self:
+                self.counted += drafter.counted
             if draft is not None:
                 drafts.append(draft)
         if failed:
@@ -233,16 +240,18 @@ class NewDrafts(DraftLookup):
             raise InputError(f"{where} has no change against HEAD; give a changed file and line")
         return sketch_diff(inside, redact(hunks), line=line, title=title)
 
-    def _draft_trigger(self, trigger: Trigger, now: float) -> Draft | None:
+    def draft_trigger(self, trigger: Trigger, now: float) -> Draft | None:
         """Write, extend or count the draft of a trigger. Return None if there is nothing to report.
 
         The ``ids`` of a trigger are its observations, its ``key`` is the mistake, and ``name`` is
         the id of the draft.
         """
-        card = self._find_broken_card(trigger)
-        if card is not None and self._note_counted(trigger, card, now):
-            matched = self._find_matching(trigger.request) if trigger.request else None
-            is_about_card = matched is not None and matched.id == card.id
+        broken = self._find_broken_card(trigger)
+        if broken is not None and self._note_counted(trigger, broken[1], now):
+            card = broken[1]
+            scope = trigger.cause.scope
+            matched = self._find_matching(trigger.request, scope) if trigger.request else None
+            is_about_card = matched is not None and matched[1].id == card.id
             task = trigger.request if is_about_card else None
             cards = Cards(self._brains)
             self.counted += cards.bump(card.id, task=task, at=now, complaint=trigger.cause)
@@ -278,8 +287,48 @@ class NewDrafts(DraftLookup):
             self._folder.write(name, text, new_facts)
         return self.get(name)
 
-    def _find_broken_card(self, trigger: Trigger) -> Card | None:
-        """Return the card of this brain about the mistake that, according to a prompt, came back.
+    def _find_home(self, trigger: Trigger) -> Brain:
+        """Return the brain of the project that a mistake belongs to.
+
+        Of several brains side by side, it is the one with the card or the draft of this mistake, or
+        else the one that is nearest to the files that were changed. Of equally near ones, it is the
+        one with the most files.
+        """
+        peers = self._list_peers(trigger.cause.scope)
+        if not peers[1:]:
+            return self._brain
+        broken = self._find_broken_card(trigger)
+        if broken is not None:
+            return broken[0]
+        for brain in peers:
+            for facts in DraftFolder(brain.root).facts().values():
+                if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
+                    return brain
+        scope = self._find_directory(trigger.cause)
+        paths = [os.path.join(scope, file) for file in trigger.files] or [scope]
+
+        def rank(brain: Brain) -> tuple[int, int]:
+            distance = min(_count_steps(path, brain.root) for path in paths)
+            size = count_files(brain.state.manifest) if brain.state is not None else 0
+            return distance, -size
+
+        return min(peers, key=rank)
+
+    def _list_peers(self, scope: str) -> list[Brain]:
+        """Return the brains of the project among which a command would ask the user to choose.
+
+        If one brain is nearest to the directory ``scope``, the result is the nearest brain alone.
+        """
+        project = self._brains.directory
+        inside = [brain for brain in self._brains.members if is_real_inside(brain.root, project)]
+        if self._brain not in inside or not inside[1:]:
+            return [self._brain]
+        roots = look(scope if os.path.isdir(scope) else project).peers
+        peers = [brain for brain in inside if brain.root in roots]
+        return peers if self._brain in peers else [self._brain]
+
+    def _find_broken_card(self, trigger: Trigger) -> tuple[Brain, Card] | None:
+        """Return the card of the project about the mistake that, according to a prompt, came back.
 
         A prompt that names no mistake, such as "it broke again", refers to the prompt before it.
         """
@@ -287,16 +336,16 @@ class NewDrafts(DraftLookup):
         if trigger.kind != FEEDBACK or phrase is None or phrase[0] != FEEDBACK:
             return None
         text = trigger.cause.text if names_mistake(trigger.cause.text) else trigger.request
-        return self._find_matching(text)
+        return self._find_matching(text, trigger.cause.scope)
 
-    def _find_matching(self, text: str) -> Card | None:
-        """Return the card of this brain that a prompt would get first, or None."""
+    def _find_matching(self, text: str, scope: str) -> tuple[Brain, Card] | None:
+        """Return the card of the project that a prompt would get first, and its brain, or None."""
         self._brains.refresh_for_search()
         query = Query(text=text, limit=1)
         hits: list[tuple[Brain, Hit]] = load(FIND_LESSONS).find_lessons(self._brains, query)
         for brain, hit in hits:
-            if brain is self._brain and hit.passed:
-                return hit.card
+            if hit.passed and brain in self._list_peers(scope):
+                return brain, hit.card
         return None
 
     def _note_counted(self, trigger: Trigger, card: Card, now: float) -> bool:
@@ -310,7 +359,7 @@ class NewDrafts(DraftLookup):
                 if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
                     return False
             facts = _make_facts(trigger.kind, trigger.key, "", now)
-            facts["ids"] = [*trigger.ids]
+            facts["ids"] = [*trigger.ids, *name_complaint(trigger.cause.text)]
             self._folder.note(name, {**facts, "state": MERGED, "card": card.id})
         return True
 
@@ -387,12 +436,23 @@ class NewDrafts(DraftLookup):
         return event.scope if exists else self._brains.directory
 
 
-def describe_counted(card: Card) -> str:
-    """Return the line for the user about a card that was counted because of a complaint."""
-    return (
-        f"lessons: counted “{clean_line(card.title)}” again, as you said that it came back "
-        f"(seen {card.occurrences}×); `lessons edit {shell_word(card.id)}` corrects it"
-    )
+def _count_steps(path: str, root: str) -> int:
+    """Return the number of folders between two paths in the tree of folders."""
+    above = os.path.commonpath([path, root])
+    return sum(os.path.relpath(end, above).count(os.sep) + 1 for end in (path, root))
+
+
+def describe_counted(cards: Sequence[Card]) -> list[str]:
+    """Return a line for the user about each card that was counted because of complaints."""
+    lines: list[str] = []
+    for card_id, times in Counter(card.id for card in cards).items():
+        card = max((card for card in cards if card.id == card_id), key=lambda one: one.occurrences)
+        again = "again" if times == 1 else f"{times} times"
+        lines.append(
+            f"lessons: counted “{clean_line(card.title)}” {again}, as you said that it came back "
+            f"(seen {card.occurrences}×); `lessons bump --undo {shell_word(card.id)}` takes it back"
+        )
+    return lines
 
 
 def _check_proposal_size(

@@ -25,7 +25,6 @@ from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import counted
-from lessons_kb.version import DOCS
 
 _HEAD = 8_000
 """The number of characters that are searched for a NUL, which marks a binary file as in git."""
@@ -147,7 +146,7 @@ def describe_unused(brains: Brains) -> Iterator[str]:
     if bad:
         yield f"{counted(bad, 'pattern')} cannot be used; `lessons lint` says why"
     elif not searched:
-        yield f"no card has patterns; add `detect:` to a card, see {DOCS}/detect/"
+        yield "no card has patterns; add `detect:` to a card, see docs/detect.md"
 
 
 GLANCE_SECONDS = 3.0

@@ -66,6 +66,8 @@ UNTITLED = "Untitled"
 EVIDENCE = "Evidence"
 """The last heading of a completed draft. Its section is the material of the draft, and is removed
 when the draft becomes a card."""
+NOT_SHOWN = "NOT IN THE EVIDENCE"
+"""The remark about a part of a completed draft for which the evidence has no quote."""
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500

@@ -848,6 +848,15 @@ def _sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if len(sentence) <= _SENTENCE][:_MAX_SENTENCES]
 
 
+def name_complaint(text: str) -> list[str]:
+    """Return the titles that `finish` may give to the sighting of a prompt that complains."""
+    sentences = _sentences(text[:_PROMPT_CHARS])
+    quotes = [*sentences, " ".join(sentences[:3])]
+    if phrase := find_phrase(text):
+        quotes.append(phrase[1])
+    return list(dict.fromkeys(one_line(quote, _MAX_TITLE) for quote in quotes))
+
+
 def _find_said(section: str, sentences: Iterable[str]) -> str:
     """Return the first sentence that matches a section of the table of signals, or "" if there is
     none.

@@ -8,7 +8,6 @@ import os
 import shlex
 import sys
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from urllib.parse import unquote, urlsplit
 
@@ -75,6 +74,8 @@ def _find_requirement(extra: str) -> tuple[bool, str]:
     The requirement is a folder, a file or a URL, or the package's name if it came from an index.
     """
     url, editable, vcs = "", False, None
+    from importlib.metadata import PackageNotFoundError, distribution  # its import takes 15 ms
+
     with contextlib.suppress(PackageNotFoundError, OSError, ValueError, AttributeError):
         origin = json.loads(distribution(_PACKAGE).read_text("direct_url.json") or "{}")
         url = origin["url"] if isinstance(origin.get("url"), str) else ""

@@ -23,6 +23,7 @@ from lessons_kb.ledger.given import find_given
 from lessons_kb.ledger.session_memory import lend_memory
 from lessons_kb.process.programs import start_draft_process
 from lessons_kb.session.state import Hook
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.locations import FIRST_LESSON
 
@@ -50,13 +51,15 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
             drafts = Drafts(brains)
             brain = brains.members[0]
             ids_before = set(drafts.ids())
+            for member in brains.members[1:]:
+                ids_before.update(DraftFolder(member.root).ids())
             with contextlib.suppress(FileNotFoundError):  # another, late run has removed it
                 os.unlink(mark)
             collected = [draft.id for draft in drafts.collect(session)]
             if any(card.id == FIRST_LESSON for card in find_given(brains.members, session)):
                 retire_first_lesson()
             new_ids = [draft_id for draft_id in collected if draft_id not in ids_before]
-            counted = [describe_counted(card) for card in drafts.counted]
+            counted = describe_counted(drafts.counted)
             if new_ids or counted:
                 with lend_memory(brain.hook_journal, session) as state:
                     state.counted += counted

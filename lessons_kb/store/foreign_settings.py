@@ -196,6 +196,11 @@ def forget_change(path: str) -> None:
             os.unlink(os.path.join(_folder(path), name))
 
 
+def has_changes() -> bool:
+    """Return whether there is a record of any change."""
+    return bool(list_folder(os.path.join(state_home(), _INSTALLS)))
+
+
 def list_changes() -> list[dict[str, Any]]:
     """Return the records of the changed files that still exist, in the order of paths."""
     installs = os.path.join(state_home(), _INSTALLS)

@@ -249,6 +249,21 @@ class Outcomes(_Table):
         """
         self._db.run(_COUNT, (card, counter, day_of(at), times))
 
+    def last_days(self, card: str, counter: str) -> list[str]:
+        """Return the days of the last two increases of a counter of a card, newest first."""
+        sql = (
+            "SELECT day, times FROM counts WHERE card = ? AND what = ? AND times > 0"
+            " ORDER BY day DESC LIMIT 2"
+        )
+        days: list[str] = []
+        for day, times in self._db.run(sql, (card, counter)):
+            days += [day] * times
+        return days[:2]
+
+    def uncount(self, card: str, counter: str, *, day: str) -> None:
+        """Decrease a counter of a card for a day by one."""
+        self._db.run(_COUNT, (card, counter, day, -1))
+
     def note(self, session: str, card: str, counter: str, *, at: float) -> bool:
         """Increase a counter of a card once per session. Return False if that was done before.
 
@@ -383,6 +398,12 @@ class Ledger(_Table):
             f" WHERE {_SAME_SESSION} AND card = :card AND at < :before AND NOT bumped",
             {"session": session, "at": at, "card": card, "before": before},
         )
+
+    def take_back_last(self, card: str, *, day: str) -> None:
+        """Undo the last call of ``bump`` for a card if it was on this day."""
+        latest = self._db.value("SELECT max(bumped) FROM ledger WHERE card = ?", (card,))
+        if latest and day_of(latest) == day:
+            self.take_back(card, at=latest)
 
     def take_back(self, card: str, *, at: float) -> None:
         """Undo the call of ``bump`` with this ``at``."""

@@ -325,8 +325,8 @@ class ManageApp(App[None]):
         self._message = ""
         self._message_row = ""
         """The name of the row that the message is about; "" if it is about no row."""
-        self._ignored: list[str] = []
-        """The keys for a row that were pressed before there was a row."""
+        self._early: list[tuple[str, str]] = []
+        """The keys that were pressed before their tab had its rows, each after the tab."""
         self._unmounted = False
 
     def compose(self) -> ComposeResult:
@@ -565,7 +565,7 @@ class ManageApp(App[None]):
             self.board.set(CARDS, rows)
             self.show()
             self.say("")
-            self._report_ignored(CARDS)
+            self._press_early(CARDS)
             self._load_drafts()
             if await asyncio.to_thread(self.source.load_effects):
                 cards = self.board.rows[CARDS]
@@ -584,14 +584,18 @@ class ManageApp(App[None]):
         except LessonsError as error:
             self.say(str(error), bad=True)
         self.show()
-        self._report_ignored(DRAFTS)
+        self._press_early(DRAFTS)
 
-    def _report_ignored(self, tab: str) -> None:
-        """Name the keys that did nothing, because they were pressed before a tab had its rows."""
-        if self.board.tab == tab and self._ignored:
-            keys = ", ".join(self._ignored)
-            self.say(f"pressed too early, before the list was read: {keys}; nothing was changed")
-            self._ignored = []
+    def _press_early(self, tab: str) -> None:
+        """Perform the actions of the keys that were pressed before a tab had its rows, in order.
+
+        A question opened by one of them ends the list, because the next key would be its answer.
+        """
+        keys = [key for pressed_in, key in self._early if pressed_in == tab]
+        self._early = [pair for pair in self._early if pair[0] != tab]
+        for key in keys if self.board.tab == tab else ():
+            if len(self.screen_stack) == 1 and not self.listing.press(key):
+                self._action_do(key)
 
     def _note_progress(self, done: int, total: int) -> None:
         """Record the progress of loading. Stop loading if the application is closing.
@@ -630,7 +634,8 @@ class ManageApp(App[None]):
         """Return the top line: the tabs, and the names of the brains."""
         tabs = Text(no_wrap=True, overflow="ellipsis")
         for tab, title in _TABS.items():
-            shown = f"{title} {len(self.board.rows[tab])}"
+            is_read = tab in self.board.ready
+            shown = f"{title} {len(self.board.rows[tab]) if is_read else '…'}"
             if tab == self.board.tab:
                 tabs.append(f"[{shown}]", "bold").append(" ")
             else:
@@ -684,6 +689,10 @@ class ManageApp(App[None]):
         """Perform the action of a key. Return False if textual should handle the key."""
         focused = self._base.focused
         if not isinstance(focused, Input):
+            if self.board.tab not in self.board.ready and self.listing.press(event.key):
+                # The key moves to a row that is not read yet.
+                self._early.append((self.board.tab, event.key))
+                return True
             return self.listing.press(event.key) or self._action_do(event.key)
         if event.key in ("question_mark", "tab"):
             return self._action_do(event.key)
@@ -711,7 +720,7 @@ class ManageApp(App[None]):
         elif row is not None:
             self._do_to(row, act)
         elif self.board.tab not in self.board.ready:
-            self._ignored.append(key)
+            self._early.append((self.board.tab, key))
         elif self.board.filters[self.board.tab]:
             self.say("no row matches the filter; press esc to clear it", bad=True)
         return bool(act)

@@ -26,17 +26,15 @@ from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, Incomplete, InputError, LessonsError, StorageError
 from lessons_kb.ledger.lesson_effect import Effect
-from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
+from lessons_kb.mining.draft_text import EVIDENCE, FIX, NOT_SHOWN, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
-from lessons_kb.on_demand import JUDGE_CARDS, load
-from lessons_kb.outcome.stats import Stats
+from lessons_kb.on_demand import JUDGE_CARDS, STATISTICS, load
 from lessons_kb.process.clock import today
 from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line, counted, shorten
 from lessons_kb.text.times import age
 from lessons_kb.values import frozen, replace
-from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000
 """The numbers of characters in the preview of a card, and of a file that is not valid."""
@@ -347,7 +345,8 @@ class RowSource:
 
     def load_effects(self) -> bool:
         """Measure the effect of each card for later rows. Return whether there are any cards."""
-        self._effects = {effect.name: effect for effect in Stats(self.brains).overview().effects}
+        overview = load(STATISTICS).Stats(self.brains).overview()
+        self._effects = {effect.name: effect for effect in overview.effects}
         return bool(self._effects)
 
     def measure(self, rows: Sequence[Row]) -> dict[str, Row]:

@@ -31,7 +31,7 @@ from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.calibrate import calibrate
 from lessons_kb.find.project_detection import find_in_tree, list_tree
-from lessons_kb.mining.draft_text import EVIDENCE, find_diff, finish, split_evidence
+from lessons_kb.mining.draft_text import EVIDENCE, NOT_SHOWN, find_diff, finish, split_evidence
 from lessons_kb.model import NOTE, PATTERNS, SEVERITIES, Document, Pattern
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced
@@ -45,7 +45,6 @@ from lessons_kb.writers.prompt import build_prompt, build_second_prompt, build_t
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
 """A function that returns the answer to a prompt, or raises InputError if there is none."""
 Answers = Mapping[str, Mapping[str, Any]]
-NOT_SHOWN = "NOT IN THE EVIDENCE"
 _AT_ONCE = 3
 _MOST_COPIED = 500
 """The number of the brain's cards that are searched in addition to new cards. A larger number

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -490,3 +491,39 @@ def test_commands_that_change_cards_leave_notes_alone(lessons, brain):
         assert (done.code, "docs/timeouts.md is a note" in done.err) == (2, True), command
     assert note.exists()
     assert "five seconds" in lessons("show", "timeouts").out
+
+
+def test_bump_undo_takes_back_the_last_count(lessons, brain):
+    path = brain / TELEGRAM
+    before = path.read_text()
+    lessons("bump", "telegram")
+    lessons("bump", "telegram")
+    assert lessons("bump", "--undo", "telegram").out == f"{TELEGRAM} seen 6×\n"
+    assert "last-seen" in path.read_text()
+    assert lessons("bump", "--undo", "telegram").out == f"{TELEGRAM} seen 5×\n"
+    assert "occurrences: 5" in path.read_text()
+    assert len(path.read_text().splitlines()) == len(before.splitlines())
+
+
+def test_bump_undo_of_a_card_that_was_counted_once(lessons, brain):
+    created = lessons("create", "Charged twice", "--no-edit").out.strip().rpartition("lessons/")[2]
+    before = (brain / "lessons" / created).read_text()
+    refused = lessons("bump", "--undo", "charged-twice")
+    assert refused.code == 2
+    assert "was counted only once" in refused.err
+    lessons("bump", "charged-twice")
+    assert "last-seen" in (brain / "lessons" / created).read_text()
+    lessons("bump", "--undo", "charged-twice")
+    assert (brain / "lessons" / created).read_text() == before
+    assert "--undo takes no --task" in lessons("bump", "--undo", "telegram", "--task", "x").err
+
+
+def test_stats_of_a_card_explains_its_columns(lessons, brain):
+    with contextlib.closing(Brain(str(brain))) as opened:
+        outcomes = opened.journal.outcomes
+        for counter in ("injected", "addressed", "unaddressed"):
+            outcomes.count(TELEGRAM, counter, at=time.time())
+    out = lessons("stats", "telegram").out
+    assert "MISSED: checklist items that were not shown to be done" in out
+    assert "ADDRESSED: checklist items" in out
+    assert "BUMPED:" not in out

@@ -120,3 +120,10 @@ def test_bash_itself_completes_an_id(brain, lessons, home):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "telegram-allowlist\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_name_of_a_shell_alone_prints_its_script(lessons, shell):
+    done = lessons("completion", shell)
+    assert done.code == 0
+    assert done.out == lessons("completion", "show", shell).out

@@ -234,3 +234,23 @@ def test_an_event_that_the_user_took_out_is_named_and_stays_out(lessons, launche
     path.write_text(json.dumps(data))
     assert "not as `lessons install` writes them: BeforeAgent →" in lessons("doctor", "--fix").out
     assert json.loads(path.read_text()) == data
+
+
+@pytest.mark.parametrize(("value", "is_off"), [("0", True), ("1", False)])
+def test_switched_off_hooks_are_reported(lessons, brain, monkeypatch, value, is_off):
+    monkeypatch.setenv("LESSONS_HOOKS", value)
+    out = lessons("doctor").out
+    assert ("⚠ hooks: off, because LESSONS_HOOKS is 0" in out) is is_off
+    assert ("unset LESSONS_HOOKS" in out) is is_off
+
+
+@pytest.mark.parametrize("line", ["symptom: [", "title: [unclosed"])
+def test_a_card_with_a_broken_header_is_reported(lessons, brain, line):
+    card = (
+        "---\ntype: lesson\ntitle: A broken header\nLINE\n---\n\n## Root Cause\n\nNobody looked.\n"
+    )
+    (brain / "lessons/broken.md").write_text(card.replace("LINE", line))
+    out = lessons("doctor").out
+    assert "⚠ files: 1 card has a header that YAML cannot read, such as lessons/broken.md" in out
+    assert "run `lessons lint`" in out
+    assert "all files are readable" not in out

@@ -145,7 +145,7 @@ def test_trust_alone_takes_the_only_brain_of_the_project(cloned, run, place):
     brain = "docs/brain" if place == "." else f"{cloned}/docs/brain"
     assert shown["text"].endswith("/clone/docs/brain is not trusted yet")
     assert shown["command"] == f"lessons trust {brain}"
-    assert run(where, "trust") == f"{cloned}/docs/brain is now trusted\n"
+    assert run(where, "trust").startswith(f"{cloned}/docs/brain is now trusted, with 1 card:\n")
     assert SAID in run(where, "list")
 
 

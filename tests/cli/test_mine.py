@@ -292,7 +292,8 @@ def test_drafts_are_chosen_by_number_or_commit(lessons, project):
     assert [one["title"] for one in find(lessons)["candidates"]] == [names[1]]
     (line,) = [line for line in lessons("mine").out.splitlines() if names[1] in line]
     assert line.split()[0] == "2"  # as in the list before the drafts
-    assert "no candidate of the list has the number 1" in lessons("mine", "--draft", "1,").err
+    refused = lessons("mine", "--draft", "1,")
+    assert "candidate 1 has a draft or a card already" in refused.err
     assert names[1] in lessons("mine", "--draft", "2,").out
 
 

@@ -62,7 +62,8 @@ def test_setup_lists_every_file_that_it_writes(lessons, machine):
     for line in lessons("setup").out.splitlines():
         verb, _, path = line.strip().partition(" ~/")
         if verb in ("create", "change"):
-            listed.add((verb, machine / path.removesuffix(", its cache")))
+            path = path.removesuffix(", its cache").removesuffix(" (with the MCP server)")
+            listed.add((verb, machine / path))
     lessons("setup", "--yes")
     after = kept(machine)
     written = {("change" if path in before else "create", path) for path in after}
@@ -253,7 +254,7 @@ def test_nothing_is_written_without_a_yes(lessons, machine, tmp_path, monkeypatc
     before = kept(machine)
     done = lessons("setup")
     assert (done.code, "--yes" in done.err) == (2, True)
-    assert "    change ~/.gemini/settings.json\n" in done.out
+    assert "    change ~/.gemini/settings.json (with the MCP server)\n" in done.out
     for words in ((), ("cursor", "--all")):
         assert "name one agent" in lessons("install", *words).err
     project = tmp_path / "shop"
@@ -335,3 +336,38 @@ def test_setup_with_one_agent_names_it(lessons, home):
     assert "Start a new session in gemini-cli and paste this:" in lessons("setup", "--yes").out
     again = lessons("setup")
     assert "0 files" not in again.out + again.err
+
+
+def test_a_second_setup_does_not_write_the_first_lesson_again(lessons, machine):
+    assert "deleted after it has arrived once" in lessons("setup", "--yes").out
+    (card,) = machine.rglob("first-lesson.md")
+    assert "deletes itself after it has arrived once" in card.read_text()
+    retire_first_lesson()
+    settings = machine / ".gemini" / "settings.json"
+    settings.write_text("{}")  # so that there is something to connect again
+    again = lessons("setup", "--yes")
+    assert "change ~/.gemini/settings.json" in again.out
+    assert "Your own brain" not in again.out
+    assert not list(machine.rglob("first-lesson.md"))
+    assert "Nothing to change." in lessons("setup").out
+
+
+def test_a_user_with_a_brain_without_cards_gets_the_first_lesson(lessons, machine):
+    lessons("init", "--user")
+    assert "create ~/.local/share/lessons-kb/lessons/first-lesson.md" in lessons("setup").out
+    lessons("setup", "--yes")
+    assert list(machine.rglob("first-lesson.md"))
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "gemini-cli", "codex", "opencode", "cursor"])
+def test_setup_says_which_file_gets_the_mcp_server(lessons, home, agent):
+    os.makedirs(expand(AGENTS[agent].folder))
+    with_server = [
+        line
+        for line in lessons("setup").out.splitlines()
+        if line.endswith(" (with the MCP server)")
+    ]
+    assert len(with_server) == 1
+    assert "With the MCP server (package `mcp`, installed here)" in lessons("setup").out
+    lessons("setup", "--yes")
+    assert "MCP server" not in lessons("setup").out

@@ -1,10 +1,16 @@
 """Two brains side by side in one repository: which one is written to, and whose drafts are seen."""
 
 import json
+import os
+import time
 
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain.discovery import look
+from lessons_kb.model import Event
+from lessons_kb.session.draft_process import draft_session
+from lessons_kb.store.draft_files import DraftFolder
 from tests.kit import git, write
 
 LESSON = ("--why", "The gateway takes each request for a new charge, because no key tells it so")
@@ -58,6 +64,63 @@ def test_a_write_asks_for_one_of_two_brains(repo, lessons, command):
     )
     assert cards_in(repo) == []
     assert json.loads(lessons("--json").out)["drafts"] == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "done"),
+    [
+        (("archive", "--stale", "--yes"), "archived"),
+        (("archive", "--gone"), "archived"),
+        (("sync", "--to", "cluster"), "pushed"),
+        (("config",), "printed"),
+    ],
+)
+def test_a_command_for_one_brain_asks_for_one(repo, lessons, command, done):
+    refused = lessons(*command)
+    assert refused.code == 2
+    assert f"nothing was {done}: this repository has 2 brains" in refused.err
+    assert "2 brains" not in lessons(*command, "--brain", "lessons-brain").err
+
+
+def tell(root, project, kind, text, **more):
+    event = Event(
+        kind=kind, text=text, outcome="ok", at=time.time(), scope=str(project), session="s", **more
+    )
+    with Brain.open(root) as opened:
+        opened.members[0].journal.events.append(event)
+
+
+def collect(project):
+    """Let the hooks' process draft the mistakes of the session; return the brains with drafts."""
+    roots = list(look(str(project)).trusted)
+    assert [os.path.basename(root) for root in roots[:2]] == ["second", "lessons-brain"]
+    draft_session("mark", "claude-code", "s", str(project), *roots)
+    return [os.path.basename(root) for root in roots if DraftFolder(root).ids()]
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [("src/cart.py", "lessons-brain"), ("docs/pages/cart.md", "second"), ("", "lessons-brain")],
+)
+def test_a_draft_of_the_hooks_belongs_to_the_brain_near_the_changed_file(repo, file, expected):
+    first = repo / "docs/second"
+    if file:
+        tell(first, repo, "edit", "", targets=(file,))
+    tell(first, repo, "prompt", "it broke again: the total of the cart is wrong")
+    assert collect(repo) == [expected]
+    assert collect(repo) == [expected]  # and once
+
+
+def test_a_complaint_is_counted_on_a_card_of_either_brain(repo, lessons):
+    add = ("add", "The total of a cart was hard-coded to three", "--brain", "lessons-brain")
+    add += ("--why", "The total was a constant and nobody had tested a cart of two items")
+    add += ("--do", "Cover the total of a cart with two items by a test")
+    add += ("--symptom", "the total of the cart is wrong", "--symptom", "change the cart's total")
+    assert lessons(*add).code == 0
+    tell(repo / "docs/second", repo, "prompt", "it broke again: the total of the cart is wrong")
+    assert collect(repo) == []
+    (card,) = (repo / "lessons-brain/lessons").glob("*.md")
+    assert "occurrences: 2" in card.read_text()
 
 
 def test_a_write_goes_to_the_named_brain(repo, lessons):

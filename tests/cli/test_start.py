@@ -3,6 +3,8 @@
 import functools
 import json
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import typer
 from rich.cells import cell_len
 
 from lessons_kb import Brain
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS, HIDDEN, SUMMARIES
 from lessons_kb.cli.main import app
 from lessons_kb.model import Event
@@ -219,4 +222,30 @@ def test_an_agent_that_was_disconnected_is_not_shown_as_connected(at, brain, hom
         brains.members[0].journal.events.append(call)
     assert "gemini-cli (last call now)" in at(brain).out
     assert at(brain, "setup", "--undo", "--yes").code == 0
-    assert "gemini-cli (no hooks of `lessons setup`; last call now)" in at(brain).out
+    shown = at(brain).out
+    assert "gemini-cli (not connected; last call now)" in shown
+    assert "Next: `lessons setup`" in shown
+
+
+def test_an_agent_that_a_plugin_connects_is_connected(at, brain, home):
+    with Brain.open(brain) as brains:
+        call = Event(at=time.time(), kind="prompt", agent="claude-code", session="s", text="x")
+        brains.members[0].journal.events.append(call)
+    assert "claude-code (not connected; last call now)" in at(brain).out
+    manifest = home / ".claude" / AGENTS["claude-code"].plugin.replace("*", "x")
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"version": "1"}')
+    shown = at(brain).out
+    assert "claude-code (last call now)" in shown
+    assert "Next: `lessons setup`" not in shown
+
+
+PAGES = pathlib.Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", [name for name in SUMMARIES if name not in HIDDEN])
+def test_help_names_pages_that_exist(lessons, name):
+    text = lessons(name, "--help").out
+    assert "github.io" not in text
+    for page in re.findall(r"\bdocs/([a-z-]+\.md)", text):
+        assert (PAGES / page).is_file()

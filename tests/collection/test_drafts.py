@@ -12,7 +12,10 @@ from lessons_kb import Brain
 from lessons_kb.cards.edit_sources import make_commit_source
 from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.drafts import Drafts
+from lessons_kb.collection.mined_drafts import leave_out_drafted
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
+from lessons_kb.mining.candidates import find_candidates
+from lessons_kb.mining.triggers import SessionReader
 from lessons_kb.model import Event, as_data
 from lessons_kb.store import trash
 from tests.kit import commit, git, today
@@ -606,3 +609,25 @@ def test_a_proposal_keeps_the_sources_that_it_is_given(brain):
     draft = brain.drafts.propose(TITLE, sources=[source], **GOOD)
     card = brain.drafts.accept(draft.id)
     assert source_of(accepted_text(brain, card)) == (source,)
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "the total of the cart is wrong, it broke again",
+        "It broke again. The total of the cart is wrong! Please look at it.",
+        "it broke again: the total of the cart is wrong",
+    ],
+)
+def test_a_prompt_that_was_counted_on_a_card_is_no_candidate(brain, tell, complaint):
+    reader = SessionReader()
+    for at, text in enumerate(("Add a coupon to the cart", complaint)):
+        reader.see(Event(kind="prompt", text=text, at=float(at), session="s"))
+    candidates = find_candidates(reader.finish(), [], now=10.0)
+    assert len(candidates) == 1
+    card = brain.drafts.accept(brain.drafts.propose(TITLE, **GOOD).id)
+    assert leave_out_drafted(brain, candidates)[0] == candidates
+    tell("prompt", complaint)
+    assert brain.drafts.collect() == []
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 1
+    assert leave_out_drafted(brain, candidates)[0] == []

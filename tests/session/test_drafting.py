@@ -137,7 +137,7 @@ def test_a_complaint_that_counts_a_card_is_told_once_with_the_way_back(
     line = claude.prompt("And now something else", 3).line
     assert line == (
         f"lessons: counted “{card.title}” again, as you said that it came back (seen {seen}×); "
-        f"`lessons edit {card.id}` corrects it"
+        f"`lessons bump --undo {card.id}` takes it back"
     )
     assert claude.prompt("And now something else 4", 4).line == ""
     claude.prompt(f"{complaint}!", 5)

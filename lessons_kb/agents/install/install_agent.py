@@ -472,6 +472,8 @@ def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) ->
 
 def _find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]]]:
     """Yield each recorded installation of an agent, with its files."""
+    if not agent_settings.has_changes():
+        return  # the usual case for a plugin; each file would be looked up
     listed: set[str] = set()
     for scope, shared in (("user", False), ("project", False), ("project", True)):
         entries = Entries(**NAMES)

@@ -47,7 +47,7 @@ def archive(
     if gone:
         _archive_gone(dry_run=dry_run, yes=yes)
         return
-    brains = open_brain()
+    brains = open_brain(for_one="archived")
     candidates = find_stale(brains)
     chosen = []
     if not dry_run:
@@ -91,7 +91,7 @@ def _as_row(stale_card: Stale, archived: Container[str]) -> tuple[str, ...]:
 
 def _archive_gone(*, dry_run: bool, yes: bool) -> None:
     """Archive the cards that name only code that is gone, after a question about each card."""
-    brains = open_brain()
+    brains = open_brain(for_one="archived")
     found = find_gone(brains)
     chosen = []
     for card in found if not dry_run else ():

@@ -9,6 +9,7 @@ from typer import Option
 from lessons_kb.cli.options import Ids, open_brain
 from lessons_kb.cli.output import print_cards, say
 from lessons_kb.collection.card_edits import CardEdits
+from lessons_kb.errors import InputError
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 
@@ -22,6 +23,7 @@ def bump(
             help="Task to add to the card's `examples`.",
         ),
     ] = None,
+    undo: Annotated[bool, Option("--undo", help="Take back the last count.")] = False,
 ) -> None:
     """Count a mistake that happened again.
 
@@ -29,7 +31,10 @@ def bump(
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
     """
-    cards = CardEdits(open_brain()).bump(*ids, task=task)
+    if undo and task is not None:
+        raise InputError("--undo takes no --task; `lessons edit` removes an example")
+    edits = CardEdits(open_brain())
+    cards = edits.uncount(*ids) if undo else edits.bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
     for card in cards:
         if card.template:

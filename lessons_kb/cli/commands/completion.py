@@ -23,7 +23,10 @@ _ACTIONS = ("install", "show", "remove")
 
 
 def completion(
-    action: Annotated[str, Argument(metavar="ACTION", help="install, show or remove.")],
+    action: Annotated[
+        str,
+        Argument(metavar="ACTION", help="install, show or remove; a shell prints its script."),
+    ],
     shell: Annotated[
         str | None,
         Argument(metavar="SHELL", help=f"{', '.join(SHELLS)}; default: your login shell."),
@@ -35,6 +38,8 @@ def completion(
 
     Example: lessons completion install
     """
+    if action in SHELLS and shell is None:  # as other programs do
+        action, shell = "show", action
     check_choice("ACTION", action, _ACTIONS)
     check_choice("SHELL", shell, tuple(SHELLS))
     if action == "remove":

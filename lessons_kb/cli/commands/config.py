@@ -34,7 +34,7 @@ def config(
     if all_ and not options().json:
         print(read_template("all-settings.toml").rstrip("\n"))
         return
-    settings, origins = read_settings(open_brain().members[0].root)
+    settings, origins = read_settings(open_brain(for_one="printed").members[0].root)
     rows = [
         (key, value, origins.get(key, "default")) for key, value in flat_settings(settings).items()
     ]

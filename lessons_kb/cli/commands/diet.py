@@ -6,13 +6,12 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.cli.complete_drafts import open_ask, print_prompts
 from lessons_kb.cli.options import ShowPrompt, Verbose, Yes, open_brain
 from lessons_kb.cli.output import (
     confirm,
@@ -43,19 +42,22 @@ from lessons_kb.diet.transaction import apply_diet, recover, undo_diet
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
+from lessons_kb.on_demand import CHECK_ANSWERS, COMPLETE_DRAFTS, load
 from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.files import is_inside
 from lessons_kb.store.locks import hold_diet
 from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten_at_word, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import replace
-from lessons_kb.writers.complete import Answers, improve, put_all
 from lessons_kb.writers.prompt import (
     CONDITION_SCHEMA,
     DIET_SCHEMA,
     build_condition_prompt,
     build_diet_prompt,
 )
+
+if TYPE_CHECKING:
+    from lessons_kb.writers.complete import Answers
 
 _SHOWN = 70
 _FIRST_REASONS = 6
@@ -161,7 +163,7 @@ def diet(
     if show_prompt:
         plan = plan_diet(diet, brain, stay=stay)
         prompts = _build_condition_prompts(diet, plan.list_asked(diet))
-        print_prompts({**prompts, **_build_prompts(diet, plan.moves)})
+        load(COMPLETE_DRAFTS).print_prompts({**prompts, **_build_prompts(diet, plan.moves)})
         return
     with draw_progress("proving") as progress:
         plan = plan_diet(
@@ -261,9 +263,9 @@ def _propose(
             problems[name] = [problem] if problem else []
         return problems
 
-    ask = open_ask(agent, prompts, "rule", schema=CONDITION_SCHEMA, yes=yes)
+    ask = load(COMPLETE_DRAFTS).open_ask(agent, prompts, "rule", schema=CONDITION_SCHEMA, yes=yes)
     with interrupt_by_signals(), draw_progress("reading") as show:
-        put_all(prompts, ask, check, progress=show)
+        load(CHECK_ANSWERS).put_all(prompts, ask, check, progress=show)
     proposed = {}
     for place, name in enumerate(prompts):
         condition = conditions.get(name)
@@ -278,8 +280,9 @@ def _improve(diet: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> 
         return moves
     prompts = _build_prompts(diet, moves)
     texts = {f"diet-{number}": move.text for number, move in enumerate(moves, 1)}
-    ask = open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
+    ask = load(COMPLETE_DRAFTS).open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
     with interrupt_by_signals(), draw_progress("writing") as show:
+        improve = load(CHECK_ANSWERS).improve
         fuller = improve(open_brain(), texts, prompts, ask, files=diet.tracked, progress=show)
     return [replace(move, text=text) for move, text in zip(moves, fuller, strict=True)]
 

@@ -23,7 +23,6 @@ from lessons_kb.collection.escalation import (
 from lessons_kb.errors import InputError
 from lessons_kb.ledger.escalation import CALL, DETECT, GATE, LINTER
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.version import DOCS
 
 _STEPS = {
     CALL: "give it before a change of these files",
@@ -45,7 +44,7 @@ def escalate(
         Option(
             "--detect",
             metavar="PATTERN",
-            help=f"Pattern for the step; see {DOCS}/detect/.",
+            help="Pattern for the step; see docs/detect.md.",
         ),
     ] = None,
     dry_run: DryRun = False,

@@ -81,9 +81,8 @@ def install(
     Comments and other entries are preserved. A second run changes nothing. `lessons uninstall`
     restores the former files. With `git`, git merges cards key by key: counts are added, and lists
     are combined. With `--server`, prompts are sent to a server, without secrets: see
-    https://lessons-kb.github.io/lessons-kb/server/. With `--cloud`, the setup script of a
-    cloud environment is printed, or written where its agent reads it: see
-    https://lessons-kb.github.io/lessons-kb/cloud/.
+    docs/server.md. With `--cloud`, the setup script of a cloud environment is printed, or written
+    where its agent reads it: see docs/cloud.md.
 
     Example: lessons install claude-code --dry-run
     """

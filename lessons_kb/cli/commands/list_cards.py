@@ -9,8 +9,9 @@ from typer import Option
 
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, say_stale
+from lessons_kb.cli.options import OnlyProject, OnlyStage, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
+from lessons_kb.cli.untrusted_cards import open_to_read
 from lessons_kb.collection.lookup import CardLookup, names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.on_demand import JUDGE_CARDS, load
@@ -83,7 +84,7 @@ def list_cards(
 
     Example: lessons list --severity high --sort count
     """
-    brains = open_brain()
+    brains, untrusted = open_to_read()
     for brain in brains.members if stale else ():
         brain.refresh()
         load(JUDGE_CARDS).refresh_standings(brain)
@@ -116,10 +117,13 @@ def list_cards(
             say('no cards yet; `lessons add "what went wrong"` writes the first')
         return
     if stale:
-        remarks = [(card.id, "; ".join(list_remarks(card, today)), card.title) for card in shown]
+        remarks = []
+        for card in shown:
+            title = untrusted.mark(card.id, card.title)
+            remarks.append((card.id, "; ".join(list_remarks(card, today)), title))
         print_table(("id", "why", "title"), remarks)
         return
-    rows = [_describe(card) for card in shown]
+    rows = [_describe(card, untrusted.mark(card.id, card.title)) for card in shown]
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
         # Each card has one line, with its title first, and the shortest id that commands accept.
@@ -136,7 +140,7 @@ def read_today() -> dt.date:
     return dt.datetime.now(tz=dt.UTC).astimezone().date()
 
 
-def _describe(card: Card) -> dict[str, str]:
+def _describe(card: Card, title: str) -> dict[str, str]:
     """Return a mapping from columns to the cells of a card's row."""
     states = [card.status] if card.status != "active" else []
     states += ["template"] if card.template else []
@@ -148,7 +152,7 @@ def _describe(card: Card) -> dict[str, str]:
         "id": card.id,
         "stage": ",".join(card.stages),
         "count": str(card.occurrences),
-        "title": f"[{', '.join(states)}] {card.title}" if states else card.title,
+        "title": f"[{', '.join(states)}] {title}" if states else title,
         "project": card.project or "",
         "last task": card.examples[-1] if card.examples else "",
         "age": age(card.latest_day, today),

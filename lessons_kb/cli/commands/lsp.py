@@ -16,7 +16,7 @@ def lsp() -> None:
 
     The server checks cards while you write them, and marks the mistakes that their `detect`
     patterns describe in source code. See
-    https://lessons-kb.github.io/lessons-kb/editors/ for the settings of each editor.
+    docs/editors.md for the settings of each editor.
 
     Example: lessons lsp
     """

@@ -167,7 +167,7 @@ def mine(
         return
     past = _read_past(brains, all_projects, since, reviews or ())
     if show_prompt:
-        positions = choose_candidates(past.candidates, draft or "1", past.numbers)
+        positions = choose_candidates(past.candidates, draft or "1", past.numbers, past.most)
         chosen = [past.candidates[position] for position in positions]
         drafts = mined_drafts.draft(brains, chosen, len(chosen), write=False)
         _print_prompts(brains, drafts)
@@ -265,6 +265,11 @@ class Past:
     """The number of each candidate in the list. It counts those with a draft or a card, so that the
     numbers of the others do not change when a draft is written."""
 
+    @property
+    def most(self) -> int:
+        """The highest number, which may be that of a candidate with a draft or a card."""
+        return len(self.result.candidates)
+
 
 def _read_past(
     brains: Brains, all_projects: bool, since: str | None, comments: Sequence[str]
@@ -309,7 +314,7 @@ def _report(
     Without a limit, the first candidates that fit the terminal are printed. If drafts are written,
     their candidates are printed instead.
     """
-    positions = choose_candidates(past.candidates, draft or "0", past.numbers)
+    positions = choose_candidates(past.candidates, draft or "0", past.numbers, past.most)
     shown = (positions or range(len(past.candidates)))[: limit or _count_fitting()]
     if not options().json:
         for line in past.result.trouble:

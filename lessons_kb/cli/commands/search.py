@@ -9,8 +9,9 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import Paths, Stage, open_brain, read_text, say_stale
+from lessons_kb.cli.options import Paths, Stage, read_text, say_stale
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
+from lessons_kb.cli.untrusted_cards import open_to_read
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 from lessons_kb.find.search import search as find_hits
@@ -44,14 +45,15 @@ def search(
     query = read_text(words or [], what="query")
     if not query.strip():
         raise InputError("query missing; pass it as an argument or on stdin")
-    brains = open_brain()
+    brains, untrusted = open_to_read()
     kinds = (type_,) if type_ else _READ
     hits = find_hits(brains, query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
     elif explain:
         for rank, hit in enumerate(hits, 1):
-            print(f"{rank}. {hit.card.title} ({hit.card.id})")
+            title = untrusted.mark(shown_name(hit), hit.card.title)
+            print(f"{rank}. {title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
     elif hits:
         columns, short_ids = ("kind", "title", "id"), {}
@@ -62,6 +64,7 @@ def search(
         for hit in hits:
             name = shown_name(hit)
             cells = pick(hit.card, "kind", "title")
+            cells["title"] = untrusted.mark(name, cells["title"])
             cells["id"] = name if hit.brain else short_ids.get(name, name)
             rows.append([cells[column] for column in columns])
         print_table(columns, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from lessons_kb.cli.connect_agents import (
     connect_all,
     offer_removal,
 )
+from lessons_kb.cli.connected import list_connected
 from lessons_kb.cli.install_completion import remove_completion
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
@@ -35,7 +37,7 @@ from lessons_kb.model import as_data
 from lessons_kb.service.daemon_client import STATUS, ask_daemon, start_daemon, stop_daemon
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.foreign_settings import FileChange
-from lessons_kb.store.locations import CACHE_NAME, state_home, user_brain
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home, user_brain
 from lessons_kb.store.purge import purge_state
 from lessons_kb.text.sanitize import counted, visible
 
@@ -95,14 +97,15 @@ def _connect_found(*, yes: bool, diff: bool) -> None:
         raise InputError("; ".join(refused) or NO_AGENT)
     if not options().json:
         print("\n".join(_describe_plan(plan, refused, diff=diff)))
-    if count_cards(user_brain()) and not (_list_changes(plan) or refused):
+    if not (_needs_first_lesson() or _list_changes(plan) or refused):
         print_answer([], "Nothing to change.")
         _say_untrusted()
         return
     if not yes and not confirm("Connect them?"):
         raise InputError("nothing was changed; confirm the changes, or run `lessons setup --yes`")
+    is_new = _needs_first_lesson()
     results, refused = connect_all(present, dry_run=False, **request)
-    first = write_first_lesson()
+    first = write_first_lesson() if is_new else ""
     is_started = _start_daemon()
     if options().json:
         _print_data(results)
@@ -111,6 +114,17 @@ def _connect_found(*, yes: bool, diff: bool) -> None:
     _say_untrusted()
     if refused:
         raise InputError("; ".join(refused))
+
+
+def _needs_first_lesson() -> bool:
+    """Return whether this user has not been given the first lesson yet.
+
+    The lesson removes itself, so an own brain without cards does not show that it is missing.
+    """
+    root = user_brain()
+    if not os.path.isfile(os.path.join(root, CONFIG_NAME)):
+        return not count_cards(root)
+    return not (list_connected() or count_cards(root))
 
 
 def _say_untrusted() -> None:
@@ -235,13 +249,21 @@ def _describe_agents(
             continue
         yield f"  {result.agent}:"
         for file in changes:
-            yield f"    {_VERBS[file.action]} {_short(file.path)}"
+            purpose = " (with the MCP server)" if _adds_server(file) else ""
+            yield f"    {_VERBS[file.action]} {_short(file.path)}{purpose}"
             if diff:
                 yield visible(file.diff).rstrip("\n")
     for line in refused:
         yield f"  {visible(line)}"
 
 
+def _adds_server(file: FileChange) -> bool:
+    """Return whether a change adds the command `lessons mcp` to the settings of an agent."""
+    added = [line for line in file.diff.splitlines() if line.startswith("+")]
+    return any(_SERVER_ARGUMENT.search(line) for line in added)
+
+
+_SERVER_ARGUMENT = re.compile(r"[\"']mcp[\"']")
 _VERBS = {"created": "create", "changed": "change", "removed": "remove"}
 """Maps the action of a planned change to its verb."""
 
@@ -276,11 +298,13 @@ def _describe_plan(
     writes = f"{counted(len(changes), 'file')} to write" if changes else "no file to write"
     yield f"Agents found here, and {writes}:"
     yield from _describe_agents(plan, refused, state="connected already", diff=diff)
+    if any(map(_adds_server, changes)):
+        yield "With the MCP server (package `mcp`, installed here) an agent can search the cards."
     if changes:
         yield f"Each former file is kept in {_short(state_home())}."
         yield "`lessons setup --diff` shows what changes; `lessons setup --undo` restores all."
     root = user_brain()
-    if not count_cards(root):
+    if _needs_first_lesson():
         yield "Your own brain to create, with one card to try:"
         for name in list_first_files(root):
             yield f"    create {_short(os.path.join(root, name))}"
@@ -316,6 +340,7 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str, *, is_started
     if first:
         agent = names[0] if len(names) == 1 else "one of them"
         print(f"Start a new session in {agent} and paste this:\n\n  {ASK}\n")
+        print("The first lesson is deleted after it has arrived once.")
 
 
 def _has_own_entries(result: AgentChanges) -> bool:

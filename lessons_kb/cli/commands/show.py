@@ -6,8 +6,9 @@ import os
 
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.cards.standings import list_remarks
-from lessons_kb.cli.options import OptionalId, open_brain
+from lessons_kb.cli.options import OptionalId
 from lessons_kb.cli.output import options, print_json, say
+from lessons_kb.cli.untrusted_cards import open_to_read
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.model import as_data
 from lessons_kb.on_demand import ORIGIN, PICK_CARD, load
@@ -24,7 +25,7 @@ def show(card_id: OptionalId = None) -> None:
 
     Example: lessons show telegram-allowlist
     """
-    brains = open_brain()
+    brains, _untrusted = open_to_read()
     card_id = card_id or load(PICK_CARD).pick_card(brains, "show")
     brain, card = CardLookup(brains).find(card_id)
     path = os.path.join(brain.root, *card.id.split("/"))

@@ -118,6 +118,15 @@ _HISTORY = {
 """Maps an event that is counted by day to the column of the table."""
 
 
+_HISTORY_TEXTS = {
+    INJECTED: "INJECTED: how often an agent got the card.",
+    ADDRESSED: "ADDRESSED: checklist items that an answer or a change showed to be done.",
+    UNADDRESSED: "MISSED: checklist items that were not shown to be done; some may be done anyway.",
+    "bumped": "BUMPED: how often the mistake was counted again.",
+}
+"""Maps an event that is counted by day to the meaning of its column."""
+
+
 def stats(
     card: OptionalId = None,
     stage: OnlyStage = None,
@@ -134,7 +143,7 @@ def stats(
     """Show what was injected, which mistakes recurred, what helps.
 
     With `[effect] withhold = 0.1` in your own settings, each lesson is withheld from a tenth of
-    your sessions for comparison; see https://lessons-kb.github.io/lessons-kb/effect/.
+    your sessions for comparison; see docs/effect.md.
 
     Example: lessons stats telegram-allowlist
     """
@@ -297,6 +306,9 @@ def _print_effect(effect: Effect, history: History) -> None:
     print_table(("day", *columns.values()), table, right=" ".join(columns.values()))
     if len(days) > _DAYS:
         say(f"{counted(len(days) - _DAYS, 'day')} earlier; use --json")
+    for meaning in map(_HISTORY_TEXTS.get, columns):
+        if meaning:
+            print_wrapped(meaning)
 
 
 def _print_groups(overview: Overview) -> None:

@@ -37,7 +37,7 @@ def sync(
     """
     if not to.strip():
         raise InputError("--to names no place; give a folder or the URL of a server")
-    brains = open_brain()
+    brains = open_brain(for_one="pushed")
     brain = brains.members[0]
     with draw_progress("reading") as show:
         brains.refresh(progress=show)

@@ -33,7 +33,6 @@ from lessons_kb.trial.history import find_check, find_tasks
 from lessons_kb.trial.runs import TrialPlan, find_dead, parse_budget, read_results, run_trial
 from lessons_kb.trial.summary import show_summary, summarize
 from lessons_kb.trial.tasks import Task, read_tasks, write_tasks
-from lessons_kb.version import DOCS
 
 _HEADING = (
     "Tasks from this repository's past. Read each prompt: it may give the solution away, or omit",
@@ -42,7 +41,7 @@ _HEADING = (
 
 
 def trial(
-    file: Annotated[str, Argument(metavar="TASKS", help=f"TOML or JSON lines; see {DOCS}/trial/.")],
+    file: Annotated[str, Argument(metavar="TASKS", help="TOML or JSON lines; see docs/trial.md.")],
     agent: Annotated[
         str,
         Option(
@@ -52,7 +51,7 @@ def trial(
         ),
     ] = "",
     arms: Annotated[
-        str, Option("--arms", metavar="LIST", help=f"Arms to compare; see {DOCS}/trial/.")
+        str, Option("--arms", metavar="LIST", help="Arms to compare; see docs/trial.md.")
     ] = ",".join(ARMS[:2]),
     runs: Annotated[
         int, Option("--runs", metavar="N", min=1, help="Runs of each task in each arm.")

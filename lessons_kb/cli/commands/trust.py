@@ -7,12 +7,17 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.cli.output import options, print_answer
 from lessons_kb.cli.path_trust import say_goes_by_path
+from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import PIN_CARDS, load
-from lessons_kb.text.sanitize import visible
+from lessons_kb.text.sanitize import clean_line, counted, visible
+
+_SHOWN = 20
+"""The maximum number of titles that the command prints."""
 
 
 def trust(
@@ -46,7 +51,16 @@ def trust(
         load(PIN_CARDS).pin_and_report(folder)
         return
     root = trust_brain(folder, revoke=revoke)
-    line = f"{visible(root)} is {'no longer' if revoke else 'now'} trusted"
-    print_answer({"brain": root, "trusted": not revoke}, line)
-    if not revoke:
-        say_goes_by_path(root)
+    if revoke:
+        print_answer({"brain": root, "trusted": False}, f"{visible(root)} is no longer trusted")
+        return
+    with Brains.open(root) as brains:
+        titles = [clean_line(card.title) for card in CardLookup(brains).all()]
+    lines = [f"{visible(root)} is now trusted, with {counted(len(titles), 'card')}"]
+    if titles:
+        lines[0] += ":"
+    lines += [f"  {title}" for title in titles[:_SHOWN]]
+    if titles[_SHOWN:]:
+        lines.append(f"  and {len(titles) - _SHOWN} more; `lessons list --all` shows all")
+    print_answer({"brain": root, "trusted": True, "cards": titles}, *lines)
+    say_goes_by_path(root)
