@@ -124,7 +124,7 @@ def cards(tmp_path_factory):
 
 
 @pytest.fixture
-def brain(tmp_path, cards):
+def brain(tmp_path, cards, at):
     """A trusted brain of three cards, whose index is fresh and whose journal knows a prompt."""
     root = tmp_path / "brain"
     for name, text in cards.items():
@@ -133,7 +133,7 @@ def brain(tmp_path, cards):
     write(root, "labelled.jsonl", json.dumps({"query": PROMPT, "expected": [CARD]}) + "\n")
     write(root, "more.md", "# Lessons\n\n## Floats\n\nNever keep money in floats.\n")
     trust_brain(str(root))
-    assert load(["preflight", PROMPT], root)[0] == 0
+    assert at(root, "preflight", PROMPT).code == 0
     return root
 
 
