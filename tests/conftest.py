@@ -46,7 +46,7 @@ if sys.platform == "linux" and os.path.isdir("/dev/shm"):
 # A commit is green or red, whenever it is tested and however busy the machine is;
 # HYPOTHESIS_PROFILE=default looks for new cases, each within its deadline.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=25)
 
 
 ALL_SLOW = re.compile(
@@ -57,6 +57,12 @@ ALL_SLOW = re.compile(
 
 def pytest_addoption(parser):
     parser.addoption("--update", action="store_true", help="Write golden files and README anew.")
+
+
+def pytest_configure(config):
+    """Try a quarter of the examples in a fast run; CI tries all of them once."""
+    usual = "quick" if config.option.markexpr == "not slow" else "repeatable"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
 
 
 def pytest_ignore_collect(collection_path, config):
