@@ -78,8 +78,8 @@ def pytest_collection_finish():
 
 
 @pytest.fixture
-def detached_index():
-    """Let hooks start `lessons index` in a process of its own, as they do for users."""
+def detached_processes():
+    """Let hooks start processes that index and that write drafts, as they do for users."""
 
 
 @pytest.fixture(autouse=True)
@@ -103,8 +103,12 @@ def _own_home(tmp_path_factory, monkeypatch, request):
     monkeypatch.setattr(
         "lessons_kb.process.programs.DEFAULTS", ()
     )  # no test waits for a real editor
-    if "detached_index" not in request.fixturenames:  # half of the time of tests of hooks
+    if (
+        "detached_processes" not in request.fixturenames
+    ):  # they are half of the time of tests of hooks
         monkeypatch.setattr("lessons_kb.process.programs.start_index", lambda *_where: True)
+        drafting = "lessons_kb.session.draft_process.start_draft_process"
+        monkeypatch.setattr(drafting, lambda *_session, **_where: None)
     monkeypatch.setenv("LESSONS_DAEMON", "0")  # tests of the daemon start their own
     monkeypatch.setenv("LESSONS_SEMANTIC", "0")  # tests of the model turn it on
     # A busy machine may take seconds to start a process; the answers count here.
@@ -245,7 +249,7 @@ def session(project):
 
 
 @pytest.fixture
-def drafted(project):
+def drafted(project, detached_processes):
     """Wait until the detached runs that make this project's drafts have ended."""
     if not os.path.isdir("/proc/self"):
         pytest.skip("needs /proc")
