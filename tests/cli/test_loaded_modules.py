@@ -124,7 +124,7 @@ def cards(tmp_path_factory):
 
 
 @pytest.fixture
-def brain(tmp_path, cards, at):
+def brain(tmp_path, cards, at, settle):
     """A trusted brain of three cards, whose index is fresh and whose journal knows a prompt."""
     root = tmp_path / "brain"
     for name, text in cards.items():
@@ -133,6 +133,7 @@ def brain(tmp_path, cards, at):
     write(root, "labelled.jsonl", json.dumps({"query": PROMPT, "expected": [CARD]}) + "\n")
     write(root, "more.md", "# Lessons\n\n## Floats\n\nNever keep money in floats.\n")
     trust_brain(str(root))
+    settle()  # what was just written is read again by the next command
     assert at(root, "preflight", PROMPT).code == 0
     return root
 
