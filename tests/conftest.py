@@ -2,11 +2,13 @@
 
 import contextlib
 import functools
+import gc
 import importlib.util
 import io
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -44,15 +46,44 @@ if sys.platform == "linux" and os.path.isdir("/dev/shm"):
 # A commit is green or red, whenever it is tested and however busy the machine is;
 # HYPOTHESIS_PROFILE=default looks for new cases, each within its deadline.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=25)
+
+
+ALL_SLOW = re.compile(
+    r"^pytestmark = (?:pytest\.mark\.slow\b|IN_BROWSER\b|\[[^]]*pytest\.mark\.slow\b)", re.MULTILINE
+)
+"""In a file whose tests are all slow."""
 
 
 def pytest_addoption(parser):
     parser.addoption("--update", action="store_true", help="Write golden files and README anew.")
 
 
+def pytest_configure(config):
+    """Try a quarter of the examples in a fast run; CI tries all of them once."""
+    usual = "quick" if config.option.markexpr == "not slow" else "repeatable"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave files of slow tests out of a fast run: some import packages that take a second."""
+    if config.option.markexpr == "not slow" and collection_path.suffix == ".py":
+        return ALL_SLOW.search(collection_path.read_text("utf-8")) is not None or None
+    return None
+
+
+def pytest_collection_finish():
+    """Exempt what collection made from garbage collection, which would look at it again and again."""
+    gc.freeze()
+
+
+@pytest.fixture
+def detached_processes():
+    """Let hooks start processes that index and that write drafts, as they do for users."""
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory, monkeypatch):
+def _own_home(tmp_path_factory, monkeypatch, request):
     # Not mktemp: it lists all that it has made before, which is half the time of thousands of tests.
     home = pathlib.Path(tempfile.mkdtemp(prefix="home-", dir=tmp_path_factory.getbasetemp()))
     for name in (
@@ -72,6 +103,12 @@ def _own_home(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(
         "lessons_kb.process.programs.DEFAULTS", ()
     )  # no test waits for a real editor
+    if (
+        "detached_processes" not in request.fixturenames
+    ):  # they are half of the time of tests of hooks
+        monkeypatch.setattr("lessons_kb.process.programs.start_index", lambda *_where: True)
+        drafting = "lessons_kb.session.draft_process.start_draft_process"
+        monkeypatch.setattr(drafting, lambda *_session, **_where: None)
     monkeypatch.setenv("LESSONS_DAEMON", "0")  # tests of the daemon start their own
     monkeypatch.setenv("LESSONS_SEMANTIC", "0")  # tests of the model turn it on
     # A busy machine may take seconds to start a process; the answers count here.
@@ -212,7 +249,7 @@ def session(project):
 
 
 @pytest.fixture
-def drafted(project):
+def drafted(project, detached_processes):
     """Wait until the detached runs that make this project's drafts have ended."""
     if not os.path.isdir("/proc/self"):
         pytest.skip("needs /proc")

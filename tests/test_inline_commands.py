@@ -1,6 +1,7 @@
 """Every command that prose, settings or a message names can be typed: it and its options exist."""
 
 import ast
+import functools
 import re
 import shlex
 import tomllib
@@ -84,6 +85,7 @@ def strings(path):
             yield node.lineno, node.value
 
 
+@functools.cache
 def named_commands():
     """Return each command that is named, with its place; several joined by a shell are several."""
     named = [(path, line, code) for path in TEXTS for line, code in spans(path)]
@@ -99,9 +101,6 @@ def named_commands():
         for command in re.split(r" && | \|\| | \| |; ", code)
     ]
     return [(place, command) for place, command in single if STARTS_PROGRAM.match(command)]
-
-
-NAMED = named_commands()
 
 
 @pytest.fixture(scope="module")
@@ -163,14 +162,14 @@ def find_foreign(program, words):
 
 
 def test_commands_are_found_in_prose_and_in_messages():
-    places = {place.partition("/")[0].partition(":")[0] for place, _command in NAMED}
+    places = {place.partition("/")[0].partition(":")[0] for place, _command in named_commands()}
     assert {"README.md", "docs", "lessons_kb", "templates"} <= places
 
 
 def test_every_command_that_is_named_can_be_typed(group):
     faults = [
         f"{place}: `{command}`: {fault}"
-        for place, command in NAMED
+        for place, command in named_commands()
         if (fault := find_fault(group, command))
     ]
     assert not faults, "\n" + "\n".join(faults)

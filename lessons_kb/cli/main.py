@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -56,10 +57,7 @@ class _Commands(TyperGroup):
             return None
         if self._completing:
             return self.commands[cmd_name]
-        function = load_command(cmd_name)
-        program = typer.Typer(add_completion=False, rich_markup_mode=None)
-        program.command(cmd_name, hidden=cmd_name in HIDDEN)(function)
-        return typer.main.get_command(program)
+        return build_command(cmd_name)
 
     def get_params(self, ctx: Any) -> Any:
         """Return the options. The completion options of typer are former names of a command."""
@@ -79,6 +77,14 @@ class _Commands(TyperGroup):
                     rows.append((name.ljust(width), summary))
             with formatter.section(heading):
                 formatter.write_dl(rows)
+
+
+@cache
+def build_command(name: str) -> Any:
+    """Import the module of a command and return the command."""
+    program = typer.Typer(add_completion=False, rich_markup_mode=None)
+    program.command(name, hidden=name in HIDDEN)(load_command(name))
+    return typer.main.get_command(program)
 
 
 def load_command(name: str) -> Callable[..., None]:

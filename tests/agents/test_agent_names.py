@@ -26,10 +26,10 @@ ALLOWED = {
 
 def find_names(text):
     """Return the strings of a module, but its docstrings, that are the name of an agent."""
-    tree = ast.parse(text)
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = list(ast.walk(ast.parse(text)))
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             words = node.value.replace(",", " ").replace(";", " ").split()
             # Two names are words that mean something else, too: "cursor" and "crush".

@@ -52,7 +52,8 @@ def add_comments(text, syntax, places):
 
 @pytest.mark.parametrize("agent", AGENTS)
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=settings().max_examples // 5,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(number=st.integers(0, 3), places=PLACES)
 def test_comments_between_our_entries_survive(agent, home, tmp_path, number, places):

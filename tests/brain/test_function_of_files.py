@@ -87,7 +87,7 @@ def list_answers(brain, prompts):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_random_edits_of_two_brains_answer_as_a_rebuild(engine, seed, tmp_path):
     roots = [tmp_path / "near", tmp_path / "far"]
     editors = []

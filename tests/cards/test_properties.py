@@ -139,7 +139,7 @@ def annotated_keys(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(
     st.sampled_from(("title: T", "title: `T`: no YAML")),
     st.lists(annotated_keys(), min_size=1, max_size=4),
@@ -174,7 +174,7 @@ def test_what_a_human_wrote_beside_or_below_a_key_stays(title, keys, names):
 card_names = st.from_regex(r"[a-z]{1,8}(/[a-z0-9-]{1,8})?(\.md)?", fullmatch=True)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(
     st.lists(card_names, min_size=1, max_size=3, unique=True),
     st.sampled_from(

@@ -124,7 +124,7 @@ def cards(tmp_path_factory):
 
 
 @pytest.fixture
-def brain(tmp_path, cards):
+def brain(tmp_path, cards, at, settle):
     """A trusted brain of three cards, whose index is fresh and whose journal knows a prompt."""
     root = tmp_path / "brain"
     for name, text in cards.items():
@@ -133,7 +133,8 @@ def brain(tmp_path, cards):
     write(root, "labelled.jsonl", json.dumps({"query": PROMPT, "expected": [CARD]}) + "\n")
     write(root, "more.md", "# Lessons\n\n## Floats\n\nNever keep money in floats.\n")
     trust_brain(str(root))
-    assert load(["preflight", PROMPT], root)[0] == 0
+    settle()  # what was just written is read again by the next command
+    assert at(root, "preflight", PROMPT).code == 0
     return root
 
 

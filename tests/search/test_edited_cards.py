@@ -109,7 +109,7 @@ def test_a_word_of_an_edited_card_alone_finds_it_and_no_more_are_returned(name, 
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 6)
 @given(
     texts=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=5), min_size=1),
     removed=st.sets(st.integers(1, 12)),

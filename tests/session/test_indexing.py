@@ -29,7 +29,7 @@ def ask(claude):
 
 
 @pytest.fixture
-def starts(monkeypatch):
+def starts(monkeypatch, detached_processes):
     """Commands that would have been started."""
     commands = []
 
@@ -88,7 +88,7 @@ def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, ask, starts,
 
 
 @pytest.mark.slow
-def test_the_detached_run_finishes_the_index(project, claude, enter):
+def test_the_detached_run_finishes_the_index(project, claude, enter, detached_processes):
     def advised(session):
         asked = claude.event("UserPromptSubmit", prompt=PROMPT, session_id=session)
         return ADVICE in str(enter("claude-code", asked)[0])
