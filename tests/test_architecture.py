@@ -76,6 +76,7 @@ LATE = {
     "__init__.py": "the front door opens for free",
     "hook_client.py": "a module of Windows; without a daemon the second stage and the full answer",
     "values.py": "few callers ask for what only ``dataclasses`` can do, which needs ``inspect``",
+    "process/installation.py": "only the advice to add an extra needs the slow ``importlib.metadata``",
     "service/fallback.py": "the watch over the deadline runs before anything else is loaded",
     "store/trust.py": "only a command in an agent's sandbox needs the temporary folder",
 }
@@ -288,6 +289,7 @@ SURROUNDINGS = {
     "service/open_brains.py": "the default for a library's caller",
     "brain/discovery.py": "the default for a library's caller",
     "brain/brains.py": "the default for a library's caller: where it stands",
+    "collection/doctor.py": "whether a variable turns hooks off",
     "collection/git_merge.py": "git runs where the user stands",
     "mining/mine_project.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",

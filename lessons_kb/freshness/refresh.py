@@ -37,9 +37,9 @@ from lessons_kb.process.git_history import (
     read_renames,
     stream_name_changes,
 )
-from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import PROJECT_MARK
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory, FileVersion
+from lessons_kb.store.files import read_inside
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.repositories import find_below, git_top, read_manifest, sign_project
 from lessons_kb.store.scan import SUFFIXES
@@ -233,8 +233,8 @@ def _has_closed_gap(top: str, history: FileHistory) -> bool:
 def _read_text(brain: Brain, card_id: str) -> str:
     """Return the text of a card; "" if it cannot be read."""
     try:
-        data = read_bytes(brain.root, card_id, limit=brain.settings.index.max_file_bytes)
-    except (InputError, StorageError):  # the next index removes or reports it
+        data = read_inside(brain.root, card_id, limit=brain.settings.index.max_file_bytes)
+    except (OSError, InputError, StorageError):  # the next index removes or reports it
         return ""
     return data.decode("utf-8", "replace")
 
