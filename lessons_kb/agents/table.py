@@ -688,6 +688,7 @@ _ROWS = (
         lines_at=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
         asks_at=("PreToolUse",),
+        forgets_calls=True,
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,
         headless=(

@@ -20,7 +20,7 @@ from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.on_demand import READ_CARDS, SEMANTIC_EXTRA, load
-from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry
+from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry, State
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
 from lessons_kb.store.repositories import git_top, sign_project
@@ -193,11 +193,17 @@ class Brain(SearchIndex):
 
     def ensure_indexed(self) -> bool:
         """Index some files in a hook if nothing is indexed; return whether there is an index."""
+        return self.read_indexed_state() is not None
+
+    def read_indexed_state(self) -> State | None:
+        """Return the state after ``ensure_indexed``, or None if there is no index."""
         with self.lock:
             self._max_files = REFRESHED_FILES
-            if self.state is None:
+            state = self.state
+            if state is None:
                 self.refresh_in_hook()
-            return self.state is not None
+                state = self.state
+            return state
 
     def is_being_built(self) -> bool:
         """Return whether the index lacks files because it is being built or rebuilt."""

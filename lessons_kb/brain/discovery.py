@@ -71,7 +71,11 @@ def follow_settings(root: str) -> str:
 
     A file that cannot be used names no brain. `read_settings` reports its fault.
     """
-    real = locate.real_path(root)
+    return _follow_settings_of_real(locate.real_path(root))
+
+
+def _follow_settings_of_real(real: str) -> str:
+    """Return the result of `follow_settings` for the folder at a real path."""
     named = _NAMED_BRAINS.get(os.path.join(real, locate.CONFIG_NAME))
     target = find_named(real, named) if named else ""
     return follow_settings(target) if target else real
@@ -105,10 +109,10 @@ def look(
     missing = [full for full in named.values() if not os.path.isdir(full)]
     around, project = _find_project(directory)
     is_set_by_project = cache(partial(_is_set_around, around[0], project))
-    above = [follow_settings(root) for root in filter(repositories.is_brain, around)]
+    above = [_follow_settings_of_real(root) for root in filter(repositories.is_brain, around)]
     # The records are trusted unless the project itself may have written them.
     has_records = not (in_agent and _is_inside_project(locate.state_home(), (project, *above)))
-    trusted_key = cache(trust.trusted_key)  # one answer for each folder, whatever names it
+    trusted_key = cache(trust.trusted_key_of_real)  # one answer for each folder
 
     def is_trusted(root: str) -> bool:
         return has_records and bool(trusted_key(root))
@@ -142,8 +146,9 @@ def look(
         untrusted += [folder for folder in unknown if _has_other_cards(folder, above[0])]
     if not roots:
         untrusted += [folder for folder in around if _is_replaced_brain(folder)]
-    own = locate.real_path(locate.user_brain())
+    own = locate.user_brain()
     if os.path.isdir(own):
+        own = locate.real_path(own)
         is_in_project = in_agent and _is_inside_project(own, (project, *roots))
         (untrusted if is_in_project else trusted).append(own)
     return Discovery(
@@ -166,6 +171,8 @@ def _list_marked_outside(project: str, brains: Sequence[str]) -> Iterator[str]:
 
     A brain already contains the cards of the folders below it.
     """
+    if project in brains:
+        return  # every marked folder is below the project
     for root in list_marked(project):
         if not any(is_real_inside(root, brain) for brain in brains):
             yield root

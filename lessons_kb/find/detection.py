@@ -32,9 +32,8 @@ class Detected:
 
 def has_detectors(brains: Brains) -> bool:
     """Return whether any card of any brain has a pattern. No card is read."""
-    for brain in brains.members:
-        brain.ensure_indexed()
-    return any(brain.state is not None and brain.state.detectors for brain in brains.members)
+    states = [brain.read_indexed_state() for brain in brains.members]
+    return any(state is not None and state.detectors for state in states)
 
 
 def find_detected(

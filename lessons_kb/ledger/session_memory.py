@@ -294,6 +294,23 @@ class SessionMemory:
         self.asked = [question for question in self.asked if question.key not in gone]
         return cards
 
+    def forget_before_calls(self) -> set[str]:
+        """Forget the texts that were given before calls, and return the cards in them.
+
+        The reason of a refusal is the result of its call, so its cards are not forgotten.
+        """
+        refused = {refused.key for refused in self.refused}
+        cards: set[str] = set()
+        for brought in self.brought:
+            if not any(f":{brought.card}:" in key for key in refused):
+                cards.add(brought.card)
+        self.brought = [brought for brought in self.brought if brought.card not in cards]
+        # Only a text before a call may be repeated after some prompts.
+        self.shown = [
+            remark for remark in self.shown if remark.prompt is None or remark.key in refused
+        ]
+        return cards
+
     def is_refused(self, call: str) -> bool:
         """Return whether we refused a call."""
         return bool(call) and any(refused.call == call for refused in self.refused)

@@ -59,11 +59,18 @@ def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.
     of the code names that the change shares with this card and few others. ``first`` is True if no
     card ranks above this one.
     """
-    evidence = nats + _earlier(at_prompt)
-    if evidence < AFTER_PROMPT.least_names or confidence <= 0:
+    if confidence <= 0 or not has_enough_names(nats, at_prompt=at_prompt):
         return False
     least = AFTER_PROMPT.first if first else AFTER_PROMPT.further
-    return _log_odds(confidence) + evidence >= least
+    return _log_odds(confidence) + nats + _earlier(at_prompt) >= least
+
+
+def has_enough_names(nats: float, *, at_prompt: float = 0.0) -> bool:
+    """Return whether shared names of code are enough for a card before a change.
+
+    If not, `is_due` is False for every confidence.
+    """
+    return nats + _earlier(at_prompt) >= AFTER_PROMPT.least_names
 
 
 def is_named(card: Card, terms: Collection[str]) -> bool:

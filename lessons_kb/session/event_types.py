@@ -120,6 +120,8 @@ class AgentTraits:
     forgets_start: bool = False
     """Whether the texts of a start and of a compaction are in the system prompt, which each process
     builds anew, and not in the chat."""
+    forgets_calls: bool = False
+    """Whether a resumed chat lacks the texts that were given before calls."""
     max_bytes: int = 9_900
     """Maximum size of one text in bytes, slightly below the lowest limit of any agent. Codex
     removes the middle of a text of more than 10,000 bytes, and Claude Code moves a text of more

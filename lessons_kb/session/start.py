@@ -25,7 +25,8 @@ from lessons_kb.text.sanitize import clean_line
 
 _NEW = "new"
 """The source of a session of Copilot CLI without a chat."""
-_CONTINUED = ("", "resume")
+_RESUMED = "resume"
+_CONTINUED = ("", _RESUMED)
 """Sources of a start in a new process, which may continue an earlier session."""
 _WEEK = 7 * 86_400
 
@@ -52,6 +53,10 @@ def answer(hook: Hook) -> Answer:
         if not _is_first_report(hook, state):
             return NOTHING
         record.note(state)
+        if hook.can.forgets_calls and event.source == _RESUMED:
+            gone = state.forget_before_calls()
+            for member in hook.brains.members:
+                member.hook_journal.forget_context(event.context_id, gone)
         state.unattended = event.unattended
         texts = _find_system_lessons(hook, state)
         # Copilot CLI sends the first prompt of a new session while the hook of its start runs.

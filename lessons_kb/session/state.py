@@ -19,8 +19,8 @@ from lessons_kb.on_demand import TITLES, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.journal import Journal
-from lessons_kb.store.locations import real_path
-from lessons_kb.store.repositories import git_top
+from lessons_kb.store.locations import above, real_path
+from lessons_kb.store.repositories import find_work_tree
 from lessons_kb.text.paths import relative_path
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class Hook:
     def scope(self) -> str:
         """The project root, to which paths are relative, as the agent spells its directory."""
         directory = self.event.directory
-        real = directory if self.event.posted else real_path(directory)
-        top = (not self.event.posted and git_top(real)) or real
+        real = directory if self.event.posted else self.working_directory
+        top = (not self.event.posted and find_work_tree(above(real))) or real
         if top == real:
             return directory
         below = os.sep + os.path.relpath(real, top)

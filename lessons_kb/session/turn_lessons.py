@@ -24,7 +24,7 @@ from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.model import RULE, SERVED, Card, Hit, Preflight, Query
 from lessons_kb.on_demand import PACK_LESSONS, load
 from lessons_kb.preflight.offers import shown_name
-from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
+from lessons_kb.relevance.gate import NEAR, has_enough_names, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_inside
 from lessons_kb.text.analyzer import analyze, find_names, get_share
@@ -62,6 +62,8 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
     text = "\n".join(parts)[:_MAX_TEXT]
     names = find_names(text)
     lessons: list[Found] = []
+    if not _may_be_due(brains, names, hook.state):
+        return lessons
     for rank, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
         card = hit.card
         if card.is_title_only:
@@ -78,6 +80,21 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
         ):
             lessons.append((brain, card))
     return lessons
+
+
+def _may_be_due(brains: Brains, names: Collection[str], state: SessionMemory) -> bool:
+    """Return whether a card that shares all ``names`` with a change could be due.
+
+    If not, no search is needed. This is so for most changes, because they contain few names.
+    """
+    if not names:
+        nats = 0.0
+    elif all(brain.ensure_indexed() for brain in brains.members):
+        nats = max(_weigh_names(brain, names) for brain in brains.members)
+    else:
+        return False  # a hook does not wait for a complete index
+    at_prompt = max((float(hit.confidence) for hit in state.near), default=0.0)
+    return has_enough_names(nats, at_prompt=at_prompt)
 
 
 def _find_removed(changes: Sequence[Change]) -> set[str]:

@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import re
+import stat
 from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
@@ -26,7 +27,7 @@ from lessons_kb.store.files import (
     read_regular,
     storage_errors,
 )
-from lessons_kb.store.locations import CACHE_NAME, above, real_path, state_home, user_brain
+from lessons_kb.store.locations import CACHE_NAME, above, is_user_brain, real_path, state_home
 from lessons_kb.store.private_files import write_private
 from lessons_kb.store.repositories import find_work_tree, git_home
 from lessons_kb.values import frozen
@@ -89,9 +90,9 @@ def identify(root: str) -> Identity:
 def identify_real(real: str) -> Identity:
     """Return the identity of the brain at a real path. Nothing is written."""
     places = _places(real)
-    is_user_brain = real == real_path(user_brain())
+    is_users = is_user_brain(real)
     copied = False
-    for place in () if is_user_brain else places:
+    for place in () if is_users else places:
         for key, token in _read_marks(place):
             record = read_record_of(key) or {}
             recorded_place = str(record.get("place", ""))
@@ -110,7 +111,7 @@ def identify_real(real: str) -> Identity:
         place=places[0],
         record=record_of_path,
         copied=copied,
-        is_user_brain=is_user_brain,
+        is_user_brain=is_users,
     )
 
 
@@ -283,7 +284,11 @@ def _is_elsewhere(recorded_place: str, mark_path: str, mark: tuple[str, str]) ->
 
 
 def _is_folder(folder: str) -> bool:
-    return os.path.isdir(folder) and not os.path.islink(folder)
+    """Return whether a path is a folder and not a link."""
+    try:
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def brain_key(root: str) -> str:

@@ -49,6 +49,14 @@ def user_brain() -> str:
     return _user_dir("data")
 
 
+def is_user_brain(real: str) -> bool:
+    """Return whether a real path is that of the user's own brain, which need not exist."""
+    own = user_brain()
+    if os.path.basename(real) != os.path.basename(own) and not os.path.lexists(own):
+        return False  # the real path of a missing folder ends with its name, and takes long to find
+    return real == real_path(own)
+
+
 def state_home() -> str:
     """Return the folder for all observations about this user. It need not exist."""
     if override := os.environ.get(STATE_HOME_VARIABLE):

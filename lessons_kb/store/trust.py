@@ -32,7 +32,13 @@ from lessons_kb.store.identity import (
     write_mark,
     write_record_of,
 )
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, cache_home, real_path, user_brain
+from lessons_kb.store.locations import (
+    CACHE_NAME,
+    CONFIG_NAME,
+    cache_home,
+    is_user_brain,
+    real_path,
+)
 from lessons_kb.store.locks import locked
 from lessons_kb.store.private_files import OTHERS, make_private
 
@@ -97,7 +103,11 @@ def is_trusted(root: str) -> bool:
 
 def trusted_key(root: str) -> str:
     """Return the name of the state folder of a trusted brain, or "" for any other brain."""
-    real = real_path(root)
+    return trusted_key_of_real(real_path(root))
+
+
+def trusted_key_of_real(real: str) -> str:
+    """Return the result of `trusted_key` for the brain at a real path."""
     key, record = _find_record(real)
     return key if _is_trusted_by(record, real) else ""
 
@@ -148,7 +158,7 @@ def trust(root: str, *, made: bool = False) -> None:
     identity = identify(real)
     record = former or _new_record(real)
     key = identity.key
-    if former is None and real != real_path(user_brain()):
+    if former is None and not is_user_brain(real):
         if can_be_marked(identity.place):
             key, token = new_mark()
             write_mark(identity.place, key, token)
@@ -284,7 +294,7 @@ _UNREADABLE = "\0"
 def _is_trusted_by(record: Mapping[str, Any] | None, real: str) -> bool:
     """Return whether a record trusts the brain at ``real`` as it is now."""
     if record is None:
-        return real == real_path(user_brain())
+        return is_user_brain(real)
     if record.get("trusted") is not True:
         return False
     return record.get("made") is True or _config_text(real) == record.get("config", "")

@@ -4,17 +4,36 @@
 tests replace by their own.
 """
 
+import itertools
 import json
 import pathlib
 
 import pytest
 
 from lessons_kb.service.hook_event import answer_event
+from tests import kit
 
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 RECORDED_PROJECT = "/home/user/project"
 TITLES = "[LESSON_TITLES]"
 ITEM = "Reject every chat id"
+GATE = """\
+---
+type: lesson
+title: The file of gates has an owner
+paths: [gate.py]
+gate: once
+severity: high
+---
+
+## Mistake / Risk
+
+It was changed in passing, and the release stopped.
+
+## Checklist
+
+- [ ] Ask the owner
+"""
 PROMPT = "Add a telegram command that restarts the service"
 
 
@@ -323,6 +342,25 @@ def test_copilot_gets_titles_and_lessons_by_its_recorded_events(recorded):
     assert TITLES not in given
     for name in ("PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
         assert "dditionalContext" not in copilot.send(name)
+
+
+def test_copilot_gets_a_lesson_from_before_a_call_again_after_a_resume(recorded, project):
+    kit.write(project, "lessons/gate.md", GATE)
+    copilot = recorded("copilot-cli-1.0.102")
+    calls = itertools.count()
+
+    def run(command):
+        """Send the event of a command, as if its clock showed another time for each."""
+        stamp = f"2026-11-30T01:50:{next(calls):02}.000Z"
+        return copilot.send("PreToolUse", tool_input={"command": command}, timestamp=stamp)
+
+    copilot.send("new", initial_prompt="rename a variable")
+    assert ITEM in run("touch bot/run.py")
+    assert run("touch bot/run.py") == ""
+    assert "Ask the owner" in run("touch gate.py")
+    copilot.send("resume")
+    assert ITEM in run("touch bot/run.py"), "the chat no longer has it"
+    assert "Ask the owner" not in run("touch gate.py"), "the chat has the reason of the refusal"
 
 
 def test_gemini_gets_titles_and_lessons_with_its_first_prompt(recorded):

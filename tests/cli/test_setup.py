@@ -202,6 +202,15 @@ def test_purge_removes_the_state_folder_and_nothing_else(lessons, machine, daemo
     assert (again.code, again.out.splitlines()[-1]) == (0, "Nothing to change.")
 
 
+def test_purge_leaves_no_empty_folder(lessons, machine, monkeypatch):
+    monkeypatch.setenv("LESSONS_DAEMON", "0")
+    before = set(machine.rglob("*"))
+    lessons("setup", "--yes")
+    assert (machine / ".local/share/lessons-kb").is_dir()
+    assert lessons("setup", "--undo", "--purge", "--yes").code == 0
+    assert set(machine.rglob("*")) == before
+
+
 def test_purge_keeps_the_text_that_the_user_wrote_into_a_command_and_names_the_file(lessons, home):
     (home / ".claude").mkdir()
     lessons("setup", "--yes")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lessons_kb import Brain
 from lessons_kb.config import DEFAULTS, Gate
 from lessons_kb.model import Card, Hit
-from lessons_kb.relevance.gate import GateEvidence, judge
+from lessons_kb.relevance.gate import GateEvidence, has_enough_names, is_due, judge
 from tests.kit import write
 
 GATE = DEFAULTS.gate
@@ -357,3 +357,13 @@ def test_confidence_is_a_probability_for_any_evidence(weights, size, n, bm25, fo
     assert judged.passed == (judged.confidence >= GATE.min_confidence)
     assert set(judged.matched) <= set(weights)
     assert "\n" not in judged.reason
+
+
+@given(nats=st.floats(0, 40), at_prompt=st.floats(0, 1), confidence=st.floats(0, 1))
+def test_a_change_without_enough_names_brings_no_card_at_any_confidence(
+    nats, at_prompt, confidence
+):
+    if has_enough_names(nats, at_prompt=at_prompt):
+        assert is_due(1.0, nats + 40, first=True, at_prompt=at_prompt)
+    else:
+        assert not is_due(confidence, nats, first=True, at_prompt=at_prompt)

@@ -205,6 +205,51 @@ def test_it_speaks_after_its_cache_was_taken_away_and_notices_an_edit(installati
     assert (installation.status() or {})["pid"] == pid
 
 
+def test_a_change_of_trust_counts_at_the_next_event(installation):
+    installation.project = installation.brain
+    del installation.environment["LESSONS_BRAIN"]
+    commit(installation.brain)
+    settings = installation.brain / "lessons.toml"
+    text = settings.read_text() if settings.exists() else ""
+    marks = installation.brain / ".git/lessons-kb"
+    numbers = itertools.count()
+
+    def gives_lesson():
+        return LESSON in installation.prompt(f"session {next(numbers)}")
+
+    def trust(*options):
+        installation.lessons("trust", *options, str(installation.brain))
+
+    assert not gives_lesson()
+    trust()
+    assert gives_lesson()
+    pid = wait_until(installation.status)["pid"]
+    wait_until(lambda: gives_lesson() and installation.status()["answered"])
+    trust("--revoke")
+    assert not gives_lesson()
+    trust()
+    assert gives_lesson()
+    settings.write_text(f"{text}\n# changed after it was trusted\n")
+    assert not gives_lesson()
+    settings.write_text(text)
+    assert gives_lesson()
+    marks.rename(marks.with_name("moved"))
+    assert not gives_lesson()
+    marks.with_name("moved").rename(marks)
+    assert gives_lesson()
+    inner = installation.brain / "inner"
+    (inner / ".lessons").mkdir(parents=True)
+    installation.project = inner
+    assert gives_lesson(), "the trusted brain around an untrusted one"
+    installation.project = installation.brain
+    moved = installation.brain.with_name("moved")
+    installation.brain.rename(moved)
+    assert not gives_lesson()
+    moved.rename(installation.brain)
+    assert gives_lesson()
+    assert installation.status()["pid"] == pid
+
+
 def test_another_user_is_refused(installation):
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
