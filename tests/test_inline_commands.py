@@ -30,8 +30,9 @@ OTHERS = {
     "pipx": {"install": ("--force", "--editable"), "uninstall": (), "upgrade": ()},
     "uv": {
         "pip install": ("-q", "-e", "--python", "--upgrade", "--resolution"),
-        "tool install": ("--force", "--editable"),
+        "tool install": ("--force", "--editable", "--reinstall"),
         "tool uninstall": (),
+        "tool update-shell": (),
         "tool upgrade": (),
     },
     "uvx": {"": ("-q", "--from", "--offline", "--compile-bytecode")},

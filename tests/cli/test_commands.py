@@ -346,7 +346,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(lessons, brain):
 
 
 def test_the_unexpected_is_one_line_too(lessons, brain, monkeypatch):
-    monkeypatch.setattr("lessons_kb.cli.commands.list_cards.open_brain", lambda: 1 / 0)
+    monkeypatch.setattr("lessons_kb.cli.commands.list_cards.open_to_read", lambda: 1 / 0)
     done = lessons("list")
     assert done.code == 2
     said = "ZeroDivisionError: division by zero; run again with LESSONS_DEBUG=1 for the traceback"

@@ -129,7 +129,7 @@ def pose(folder, monkeypatch, source, files):
             assert name == "direct_url.json"
             return json.dumps(source) if source else ""
 
-    monkeypatch.setattr(installation, "distribution", lambda _name: Distribution())
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _name: Distribution())
     monkeypatch.setattr(installation, "find_spec", lambda _name: object())
     monkeypatch.setattr(sys, "prefix", str(folder))
     monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
