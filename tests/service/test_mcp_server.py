@@ -212,6 +212,14 @@ def test_a_proposal_is_a_draft_and_no_card_and_says_how_the_mistake_looks(call, 
     assert "unknown key" in call("lessons_propose", **about, detect=[{"regexp": "a"}])
 
 
+def test_a_misspelt_argument_is_named_and_a_clients_own_is_allowed(call):
+    refused = call("lessons_search", query="telegram", limt=1)
+    assert "limt is no argument, limit is; correct it and call it again" in refused
+    assert call("lessons_search", query="telegram", explanation="why") == call(
+        "lessons_search", query="telegram"
+    )
+
+
 def test_a_hook_gets_what_the_command_would_print(call, brain):
     event = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "cwd": str(brain)}
     text = call("lessons_hook", agent="claude-code", event={**event, "prompt": PROMPT})

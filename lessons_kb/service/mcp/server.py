@@ -6,7 +6,8 @@ import asyncio
 import hmac
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import uvicorn
@@ -34,9 +35,15 @@ from lessons_kb.version import __version__
 INSTRUCTIONS = read_template("instructions.md").strip()
 """The instructions have at most 512 characters, because some clients cut off the rest."""
 
+_ALIKE = 0.75
+"""The least likeness, from 0 to 1, of a misspelt name and the name that is meant."""
+
 
 class LessonsMCPServer(MCPServer):
     """The MCP server for the user's own programs, which may use every tool."""
+
+    _parameters: Mapping[str, Sequence[str]] = {}
+    """Mapping from the name of each tool to the names of its parameters."""
 
     async def list_tools(self) -> list[Tool]:
         """Return the listed tools with shortened schemas, because each session pays for every
@@ -61,6 +68,9 @@ class LessonsMCPServer(MCPServer):
                 f"{name} invalid arguments: an argument contains half a surrogate pair; "
                 "send the whole character and call it again"
             )
+        misspelt = await self._find_misspelt(name, arguments)
+        if misspelt:
+            raise ToolError(f"{name} invalid arguments: {misspelt}; correct it and call it again")
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError as error:
@@ -73,6 +83,21 @@ class LessonsMCPServer(MCPServer):
             problems = say_invalid(error.__cause__)
             message = f"{name} invalid arguments: {problems}; correct them and call it again"
             raise ToolError(message) from error.__cause__
+
+    async def _find_misspelt(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return what is wrong with the name of an argument that is almost that of a parameter.
+
+        The SDK drops arguments that no parameter has. Other names stay allowed, because some
+        clients add their own.
+        """
+        if not self._parameters:
+            tools = await super().list_tools()
+            self._parameters = {tool.name: [*tool.input_schema["properties"]] for tool in tools}
+        known = self._parameters.get(name, ())
+        for argument in arguments:
+            if argument not in known and (near := get_close_matches(argument, known, 1, _ALIKE)):
+                return f"{argument} is no argument, {near[0]} is"
+        return ""
 
 
 def _is_listed(tool: Tool) -> bool:
