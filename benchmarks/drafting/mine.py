@@ -19,7 +19,8 @@ with which the lesson came as a feature or a restructuring, and ``none`` means t
 history tells the mistake (a rule, a method, another repository, or a fault that was never committed).
 For these repositories, recall is that of the lessons with a fix. It also has the lessons of two
 unseen repositories, XIC_Extractor and nuxt-edge-agentic-rag, which a reader labelled without the
-ranks. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
+ranks, and those of five further unseen ones, which two readers labelled; ``second`` is what the other
+of them says. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
 said of the first ten commits of such histories, by the commits' hashes.
 """
 
