@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -101,7 +101,10 @@ OnlyProject = Annotated[
 ForProject = Annotated[
     str | None, Option("--project", metavar="PROJECT", help="Limit the card to this project.")
 ]
-Tags = Annotated[str, Option("--tags", metavar="TAGS", help="Topics, separated by commas.")]
+Tags = Annotated[
+    list[str] | None,
+    Option("--tags", metavar="TAGS", help="Topics, separated by commas; repeatable."),
+]
 Host = Annotated[
     str,
     Option(
@@ -148,6 +151,11 @@ def find_project() -> str:
 def split_list(text: str) -> tuple[str, ...]:
     """Split a list at its commas."""
     return tuple(split_commas(text))
+
+
+def split_lists(texts: Iterable[str] | None) -> tuple[str, ...]:
+    """Split the values of a repeated option at their commas."""
+    return tuple(part for text in texts or () for part in split_list(text))
 
 
 def open_brain(

@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import relative_path, split_list
+from lessons_kb.cli.options import relative_path, split_lists
 from lessons_kb.cli.output import is_interactive, options, say
 from lessons_kb.collection.cards import ON_DUPLICATE, Cards
 from lessons_kb.errors import Contradiction, DuplicateCard, InputError
@@ -59,8 +59,8 @@ Symptoms = Annotated[
 
 
 Globs = Annotated[
-    str,
-    Option("--paths", metavar="PATHS", help="Globs of the guarded files, separated by commas."),
+    list[str] | None,
+    Option("--paths", metavar="PATHS", help="Globs of the guarded files, by commas; repeatable."),
 ]
 
 
@@ -124,11 +124,11 @@ class CardOptions:
     why: str
     items: list[str]
     symptoms: list[str]
-    paths: str
+    paths: list[str]
     patterns: list[str]
     gate: str | None
     not_for: list[str]
-    tags: str
+    tags: list[str]
     severity: str | None
     kind: str
     project: str | None
@@ -148,8 +148,8 @@ class CardOptions:
             "stage": self.stage,
             "severity": self.severity,
             "kind": self.kind,
-            "topics": split_list(self.tags),
-            "paths": split_list(self.paths),
+            "topics": split_lists(self.tags),
+            "paths": split_lists(self.paths),
             "sections": {name: text for name, text in sections.items() if text},
             "symptoms": tuple(symptom for symptom in self.symptoms if symptom.strip()),
             "detect": tuple(parse_detect(pattern) for pattern in self.patterns),

@@ -378,7 +378,7 @@ def check_conflicts(brain: Brain) -> Iterator[Health]:
 
 _FETCH_OBJECTS = "`git fsck` names missing objects; `git fetch --refetch` gets them"
 _FRESHNESS = {
-    MOVED_PATH: ("guard files that were moved", "run `lessons lint --fix`"),
+    MOVED_PATH: ("whose files were moved", "run `lessons lint --fix`"),
     GONE_CODE: (
         "about code that is gone, not injected",
         "run `lessons list --stale`, then `lessons archive --gone` or `lessons confirm`",

@@ -219,7 +219,7 @@ def explain_rank(commit: RankedCommit) -> list[str]:
     if facts.causes:
         reasons.append(f"{counted(facts.cause_count, 'comment')} with a reason")
     if facts.test_lines:
-        reasons.append(f"{facts.test_lines:,} lines of tests")
+        reasons.append(f"{counted(facts.test_lines, 'line')} of tests")
     if signals.fix_subject or signals.repairs:
         reasons.append("says that it repairs something")
     return reasons or ["changes code that was there"]

@@ -93,6 +93,7 @@ def _log_odds(confidence: float) -> float:
 
 _TELLING_FIELDS = ("title", "tags", "symptoms", "checklist")
 _NONE: Mapping[str, float] = {}
+_NO_FIELDS: Mapping[str, Collection[str]] = {}
 
 
 @frozen
@@ -162,15 +163,17 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
             if weighed.confidence > confidence:
                 confidence, parts = weighed.confidence, weighed.parts
         weighings.append(weighed)
-        if meant := any(map(listed.is_like, card.examples)):
+        meant = any(map(listed.is_like, card.examples))
+        stated = listed.is_stated(evidence.found.get(card.id, _NO_FIELDS), card.symptoms)
+        if meant or stated:
             confidence, parts = max(confidence, SHAPE.example), ()
         unlike = any(map(listed.is_like, card.not_for))
         passed = confidence >= gate.min_confidence and not unlike
         reason = _put_into_words(matched, query, passed=passed)
         if protects:
             reason = "guards a file at hand" + (f"; {reason}" if evidence.terms else "")
-        if meant:
-            reason = "nearly one of its examples"
+        if meant or stated:
+            reason = f"nearly one of its {'examples' if meant else 'symptoms'}"
         if unlike:
             reason = "nearly one of its `not-for` prompts"
         reason = reason if passed else f"suppressed: {reason}"
@@ -278,6 +281,16 @@ class _Query:
     def _make_window(self, terms: Collection[str], parts: Iterable[int]) -> _Window:
         weight = sum(map(self.weights.__getitem__, terms))
         return _Window(terms=terms, weight=weight, parts=tuple(parts))
+
+    def is_stated(self, found: Mapping[str, Collection[str]], symptoms: Iterable[str]) -> bool:
+        """Return whether the query is a symptom in other words at most by order and endings.
+
+        ``found`` maps the fields of the card to the terms of the query in them.
+        """
+        size = len(self.evidence.terms)
+        if size < SHAPE.least_stated or len(found.get("symptoms", ())) < size:
+            return False
+        return any(self.evidence.terms.keys() == set(analyze(symptom)) for symptom in symptoms)
 
     def is_like(self, text: str) -> bool:
         """Return whether a text is nearly the same as the query, because they share most of their

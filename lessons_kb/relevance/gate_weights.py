@@ -96,7 +96,10 @@ class Shape:
     as sure. Reason: with 0.9, three in four of the further cards given are right (19 of 25 on four
     brains); without a limit, half of them are."""
     example: float
-    """Confidence in a card if the prompt is nearly one of its examples."""
+    """Confidence in a card if the prompt is nearly one of its examples, or has the words of one of
+    its symptoms."""
+    least_stated: int
+    """The minimum number of terms of such a symptom. A shorter one says too little."""
 
 
 @frozen
@@ -190,6 +193,7 @@ SHAPE = Shape(
     alike=0.75,
     nearly=0.9,
     example=0.95,
+    least_stated=3,
 )
 AFTER_PROMPT = AfterPrompt(
     least_names=6.0,

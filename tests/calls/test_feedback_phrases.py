@@ -19,7 +19,7 @@ COMPLAINTS = [
     "looks like a regression, the total is negative", "Why does it keep failing?",
     "why does the build keep breaking on CI", "same mistake again",
     "You made the same mistake as last time, same bug as before", "it's still broken",
-    "The login test still fails after your change", "it broke again", "the importer crashes again",
+    "The login test still fails after your change", "it broke again", "It happened again: the cookies", "the importer crashes again",
     "your last change broke the search", "Your fix didn't work",
     "I fixed it but now the other page broke", "the bug is back", "not again",
     "I told you not to touch the lock file", "how many times do I have to say this",

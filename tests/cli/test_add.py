@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 
+import frontmatter
 import pytest
 
 from tests.kit import commit
@@ -214,6 +215,39 @@ def test_whoever_was_asked_learns_where_paths_are_added(answer, lessons, brain):
     assert f"if it concerns only some files, `{command}` adds `paths` and a gate" in asked
     whole = answer("add", TITLE, *WHOLE[2:], "--paths", "lessons/**", typed=typed)
     assert "adds `paths`" not in whole
+
+
+def test_what_was_typed_becomes_a_draft_if_a_part_is_still_missing(answer, lessons, brain):
+    typed = "The old app holds the public key\nShip both public keys\n\nlogins fail\n\n\n\n"
+    said = answer("add", "Rotated the signing key of the app", typed=typed)
+    assert "written; next: lessons review" in said
+    assert not (brain / "lessons/rotated-the-signing-key-of-the-app.md").exists()
+    (draft,) = lessons("review", "--list").out.splitlines()[-1:]
+    assert "Rotated the signing key of the app" in draft
+
+
+def test_paths_and_tags_may_be_repeated_or_separated_by_commas(lessons, brain):
+    more = ("--paths", "a.py,b.py", "--paths", "c.py", "--tags", "net", "--tags", "mail")
+    card = brain / lessons("add", TITLE, *WHOLE, *more).out.strip()
+    header = frontmatter.loads(card.read_text("utf-8"))
+    assert header["paths"] == ["a.py", "b.py", "c.py"]
+    assert header["applies-to"] == ["net", "mail"]
+
+
+def test_a_prompt_that_is_a_symptom_brings_the_card_however_common_its_words_are(lessons, brain):
+    parts = (
+        "--why",
+        "The build copies each example as text and runs none of them",
+        "--do",
+        "Run each example",
+        "--symptom",
+        "extend the docs",
+    )
+    symptom = "write an example for the documentation"
+    lessons("add", "Examples were never run", *parts, "--symptom", symptom)
+    assert "Examples were never run" in lessons("preflight", symptom).out
+    assert "nearly one of its symptoms" in lessons("why", "Write examples for documentation!").out
+    assert "Examples were never run" not in lessons("preflight", "an example").out
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_one_entry_may_become_several():
 
 def test_doctor_says_how_many_cards_have_moved_on(health, moved):
     (line,) = health("freshness", moved)
-    assert line.detail == "1 card guard files that were moved (lessons/mail.md)"
+    assert line.detail == "1 card whose files were moved (lessons/mail.md)"
     assert line.fix == "run `lessons lint --fix`"
 
 

@@ -144,7 +144,7 @@ def test_doctor_sees_that_the_history_was_repaired(shop, lost, lessons, monkeypa
     file, away = lost
     away.rename(file)
     assert not find_lines(lessons, "git cannot read")
-    assert find_lines(lessons, "freshness", "guard files that were moved")
+    assert find_lines(lessons, "freshness", "whose files were moved")
     assert "moved-path" in lessons("lint").out
 
 

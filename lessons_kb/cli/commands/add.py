@@ -127,11 +127,11 @@ def add(
     why: Why = "",
     do: Items = None,
     symptom: Symptoms = None,
-    paths: Globs = "",
+    paths: Globs = None,
     detect: Patterns = None,
     gate: Gate = None,
     not_for: NotFor = None,
-    tags: Tags = "",
+    tags: Tags = None,
     severity: Severity = None,
     type_: Kind = "lesson",
     project: ForProject = None,
@@ -156,11 +156,11 @@ def add(
         why=why,
         items=list(do or ()),
         symptoms=list(symptom or ()),
-        paths=paths,
+        paths=list(paths or ()),
         patterns=list(detect or ()),
         gate=gate,
         not_for=list(not_for or ()),
-        tags=tags,
+        tags=list(tags or ()),
         severity=severity,
         kind=type_,
         project=project,
@@ -197,9 +197,12 @@ def add(
                 for line in error.missing:
                     say(f"  {line}")
                 if _ask_for(chosen, missing):
-                    has_asked = not chosen.paths
+                    has_asked = True
                     continue
-                _say_missing(error, title, on_duplicate)
+                if has_asked:  # what was typed is not lost
+                    _propose(brains, title, chosen)
+                else:
+                    _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, name_card(brains, card))
     if settle_similar(brains, card, on_duplicate):
@@ -207,6 +210,6 @@ def add(
     say_cut_cause(card)
     say_paths(brains, card)
     say_destination(brains)
-    if has_asked:
+    if has_asked and not chosen.paths:
         name = shell_word(card.id)
         say(f"if it concerns only some files, `lessons edit {name}` adds `paths` and a gate")

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.sketch import format_patterns
-from lessons_kb.cli.options import DryRun, Yes, open_brain, split_list
+from lessons_kb.cli.options import DryRun, Yes, open_brain, split_lists
 from lessons_kb.cli.output import confirm, options, print_json, print_table, print_wrapped, say
 from lessons_kb.cli.write_card import Globs, parse_detect
 from lessons_kb.collection.due_escalations import STOP, TAKE_BACK
@@ -38,7 +38,7 @@ def escalate(
     card: Annotated[
         str | None, Argument(metavar="[ID]", help="The card; without an ID, list the proposals.")
     ] = None,
-    paths: Globs = "",
+    paths: Globs = None,
     detect: Annotated[
         str | None,
         Option(
@@ -65,7 +65,7 @@ def escalate(
         _list(find_escalations(brains))
         return
     pattern = parse_detect(detect) if detect is not None else None
-    escalation = find_escalation(brains, card, paths=split_list(paths), pattern=pattern)
+    escalation = find_escalation(brains, card, paths=split_lists(paths), pattern=pattern)
     if escalation is None:
         _answer({"card": card, "step": None}, f"{clean_line(card)}: nothing calls for a next step")
         return

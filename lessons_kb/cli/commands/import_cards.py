@@ -12,7 +12,7 @@ from typer import Argument, Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.memory_folders import find_memory_folders
-from lessons_kb.cli.options import DryRun, ForProject, Tags, open_brain, split_list
+from lessons_kb.cli.options import DryRun, ForProject, Tags, open_brain, split_lists
 from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
     CHANGES,
@@ -65,7 +65,7 @@ def import_cards(
         ),
     ] = "skip",
     project: ForProject = None,
-    tags: Tags = "",
+    tags: Tags = None,
 ) -> None:
     """Import lessons from other files; --yes writes the cards.
 
@@ -87,7 +87,7 @@ def import_cards(
     exchange = Exchange(brains)
     # All files are read before the first card is written, because the last may be unreadable.
     plan = exchange.plan_files(
-        files, near=near, project=project, topics=split_list(tags), own_project=all_
+        files, near=near, project=project, topics=split_lists(tags), own_project=all_
     )
     steps = _carry_out(brains, exchange, plan) if yes else plan.steps
     if options().json:
