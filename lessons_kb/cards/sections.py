@@ -29,6 +29,9 @@ MAX_LENGTH = 1_000
 _HOLD = "\x00"
 _MARKUP = re.compile(r"[`*_~\[\]<>\\&]")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_VERBATIM = re.compile(r"(?<!\w)__[a-z0-9][a-z0-9_]*__(?!\w)|(?<!\S)\S*(?:/\*|\*/|\*\.\w)\S*")
+"""Matches a name such as ``__init__`` and a glob such as ``src/*.py``, which are no emphasis in a
+text about code."""
 _HELD = re.compile(rf"{_HOLD}(\d+){_HOLD}")
 _TAGS = (
     "a|b|br|code|del|details|em|i|img|ins|kbd|mark|p|q|s|small|span|strong|sub|summary|sup|u|wbr"
@@ -65,7 +68,8 @@ def one_line(text: str) -> str:
 def plain_text(markdown: str) -> str:
     """Return one paragraph in one line, without emphasis, links, code ticks and HTML.
 
-    Code keeps every character, so that ``**kwargs`` in backticks is not read as emphasis.
+    Code keeps every character, so that ``**kwargs`` in backticks is not read as emphasis. Outside
+    of backticks, names such as ``__init__`` and globs are kept, too.
     """
     markdown = markdown[:MAX_LENGTH]
     if not _MARKUP.search(markdown):
@@ -79,6 +83,8 @@ def plain_text(markdown: str) -> str:
     text = markdown.replace(_HOLD, "")
     text = _CODE.sub(lambda match: hold(match[2].strip()), text)
     text = _ESCAPED.sub(lambda match: hold(match[1]), text)
+    if "__" in text or "*" in text:
+        text = _VERBATIM.sub(lambda match: hold(match[0]), text)
     for sign, pattern, shown in _STEPS:
         if sign in text:
             text = re.sub(pattern, shown, text, flags=re.DOTALL)

@@ -91,7 +91,7 @@ class Project:
         matches.
         """
         path = _PLACEHOLDER.sub("*", name.strip().strip("@").removeprefix("./")).strip("/")
-        if not path.strip("*/.") or " " in path or path.startswith(("~", "..", "http")):
+        if not path.strip("*/.") or " " in path or path.startswith(("~", "..", "http:", "https:")):
             return ""
         if path in self.names:
             return path

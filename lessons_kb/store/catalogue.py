@@ -24,7 +24,7 @@ from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import field, frozen, list_fields, replace
 
-FORMAT = 24
+FORMAT = 25
 """Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
 PROJECT_MARK = "project"
 """The key of the mark with the signature of the project when it was last examined."""

@@ -128,11 +128,12 @@ class DraftFolder:
     def ids(self) -> list[str]:
         """Return the sorted ids of all drafts in the folder, without reading any file.
 
-        Every file is a draft, except the files of facts and temporary files of a current write.
+        Every file is a draft, except the files of facts, temporary files of a current write, and
+        the files that an editor keeps beside an open file.
         """
         names = list_folder(self._folder)
-        texts = [name for name in names if not name.startswith(TEMP_PREFIX)]
-        texts = [name for name in texts if not name.endswith(_FACTS)]
+        texts = [name for name in names if not name.startswith((TEMP_PREFIX, ".#", "#"))]
+        texts = [name for name in texts if not name.endswith((_FACTS, "~", ".swp", ".swo"))]
         return sorted({name.removesuffix(_TEXT) for name in texts})
 
     def facts(self) -> dict[str, DraftFacts]:

@@ -631,3 +631,11 @@ def test_a_prompt_that_was_counted_on_a_card_is_no_candidate(brain, tell, compla
     assert brain.drafts.collect() == []
     assert brain.cards.get(card.id).occurrences == card.occurrences + 1
     assert leave_out_drafted(brain, candidates)[0] == []
+
+
+def test_files_that_an_editor_keeps_beside_a_draft_are_no_drafts(brain):
+    draft = brain.drafts.propose(TITLE, **GOOD)
+    path = pathlib.Path(draft.path)
+    for name in (f".{path.name}.swp", f"{path.name}~", f"#{path.name}#", f".#{path.name}"):
+        path.with_name(name).write_bytes(b"b0VIM")
+    assert brain.drafts.ids() == [draft.id]
