@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, output_of, text_of
-from lessons_kb.session.event_types import HookEvent
+from lessons_kb.session.event_types import Answer, HookEvent
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of droid.
 
-    Droid reports only calls that succeed. It does not keep the text of a session's start in the
-    chat, so a resumed session needs the text again.
+    Droid reports only calls that succeed. It keeps no text of a hook in the chat, so a resumed
+    session has lost as much as a session after a compaction.
     """
     claude_code.read(payload, name, event)
     if event.what == "start":
         event.takes_context = True
+        if payload.get("source") == "resume":
+            event.what = "compact"
     elif name == "PostToolUse":
         event.output = output_of(payload.get("tool_input"), text_of(payload, "tool_response"))
 
 
-write = claude_code.write
+def write(name: str, answer: Answer, message: str) -> dict[str, Any] | str:
+    """Return the answer: the text itself for a prompt, and a JSON object for any other event.
+
+    Droid shows the user the raw output of a hook: a part of it with a prompt, and all of it at the
+    start of a session. The text of a prompt is readable. ``suppressOutput`` hides other texts from
+    the user. The model gets all of them.
+    """
+    if name == "UserPromptSubmit" and answer.context:
+        return answer.context
+    output = claude_code.write(name, answer, message)
+    if answer.context:
+        output["suppressOutput"] = True
+    return output

@@ -194,7 +194,8 @@ class Agent(AgentTraits):
         shown = message if lines else ""
         output = self.module.write(name, answer, shown)
         progress = self.module.write_progress(shown) if self.progress else ""
-        printed = progress + json.dumps(output) if output or progress else self.silence
+        text = output if isinstance(output, str) else json.dumps(output)
+        printed = progress + text if output or progress else self.silence
         return printed, "" if lines else message
 
     def show_line(self, line: str) -> str:

@@ -243,6 +243,28 @@ def test_droid_gets_the_titles_again_with_a_resumed_session_whose_chat_lacks_the
     assert TITLES in droid.send("resume")
 
 
+def test_a_resumed_session_of_droid_gets_its_lessons_again_because_the_chat_lacks_them(recorded):
+    droid = recorded("droid-0.215.0")
+    droid.send("SessionStart")
+    droid.send("PreToolUse", "Edit")
+    assert ITEM in droid.send("PostToolUse", "Edit")
+    resumed = droid.send("resume")
+    assert resumed.count(ITEM) == 1
+    assert resumed.count(TITLES) == 1
+    assert ITEM not in droid.send("PostToolUse", "Edit"), "it is in the chat again"
+
+
+def test_droid_shows_the_user_no_json_of_a_hook(recorded):
+    droid = recorded("droid-0.215.0")
+    started = droid.find("SessionStart")
+    output = json.loads(answer_event("droid", json.dumps(started), {})[0])
+    assert output["suppressOutput"] is True
+    assert TITLES in output["hookSpecificOutput"]["additionalContext"]
+    prompt = {**started, "hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
+    output, _log = answer_event("droid", json.dumps(prompt), {})
+    assert output.startswith("[ACTIVE LESSONS")
+
+
 def test_droid_gets_no_empty_object_which_it_would_give_to_the_model():
     event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/", "source": "startup"}
     assert answer_event("droid", json.dumps(event), {}) == ("", "")

@@ -36,7 +36,7 @@ KEYS = {
     "antigravity": {"injectSteps"},
     "kilo": {"context", "message"},
     "pi": {"context", "message"},
-    "droid": CLAUDE_LIKE,
+    "droid": {*CLAUDE_LIKE, "suppressOutput"},
     "kimi": {"message", "hookSpecificOutput"},
     "cline": {"contextModification"},
 }
@@ -50,6 +50,8 @@ def is_valid(host, event, output):
     """Hold an output against what the agent documents for this event."""
     if not output:
         return AGENTS[host].silence == ""
+    if (host, event) == ("droid", "UserPromptSubmit") and output[0] != "{":
+        return len(output) < 10_000  # the text itself
     *progress, answer = output.split("\n")
     if progress and (not AGENTS[host].progress or event not in AGENTS[host].lines_at):
         return False
