@@ -50,8 +50,9 @@ def open_to_read() -> tuple[Brains, UntrustedCards]:
     for brain in untrusted:
         brain.words_only = True  # its settings may name any model
     at_end.callback(close_brains, brains, discovery.untrusted)
-    shown = [clean_line(_from_here(brain.root)) for brain in untrusted]
-    commands = " and ".join(f"`lessons trust {shell_word(path)}`" for path in shown)
+    paths = [_from_here(brain.root) for brain in untrusted]
+    commands = " and ".join(f"`lessons trust {shell_word(path)}`" for path in paths)
+    shown = [clean_line(path) for path in paths]
     are = "is" if len(shown) == 1 else "are"
     say(
         f"{' and '.join(shown)} {are} not trusted yet, so no agent receives these cards; "
