@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import gc
 import importlib.util
 import io
 import json
@@ -70,11 +69,6 @@ def pytest_ignore_collect(collection_path, config):
     if config.option.markexpr == "not slow" and collection_path.suffix == ".py":
         return ALL_SLOW.search(collection_path.read_text("utf-8")) is not None or None
     return None
-
-
-def pytest_collection_finish():
-    """Exempt what collection made from garbage collection, which would look at it again and again."""
-    gc.freeze()
 
 
 @pytest.fixture
