@@ -39,6 +39,7 @@ from lessons_kb.tui.rows import (
     CARDS,
     DRAFT_COLUMNS,
     DRAFTS,
+    REMOVING_ACTS,
     ROW_ACTS,
     Board,
     Column,
@@ -590,10 +591,14 @@ class ManageApp(App[None]):
         """Perform the actions of the keys that were pressed before a tab had its rows, in order.
 
         A question opened by one of them ends the list, because the next key would be its answer.
+        So does a key that would take away a row that nobody has seen.
         """
         keys = [key for pressed_in, key in self._early if pressed_in == tab]
         self._early = [pair for pair in self._early if pair[0] != tab]
         for key in keys if self.board.tab == tab else ():
+            if find_act(tab, key) in REMOVING_ACTS:
+                self.say(f"{key} was pressed before the list was read; press it again")
+                break
             if len(self.screen_stack) == 1 and not self.listing.press(key):
                 self._action_do(key)
 

@@ -609,6 +609,8 @@ KEYS = tuple(map(_read_key, csv.DictReader(read_lines("manage_keys.csv"))))
 """The keys in the order of the help page."""
 ROW_ACTS = tuple(key.act for key in KEYS[:10])
 """The actions on the row under the cursor."""
+REMOVING_ACTS = ("accept", "archive", "delete", "discard", "merge")
+"""Those that take the row away from its list."""
 _DISPENSABLE = ("filter", "switch", "undo")
 """The actions that a narrow bottom line leaves out first."""
 
