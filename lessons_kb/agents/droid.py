@@ -8,6 +8,12 @@ from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, output_of, text_of
 from lessons_kb.session.event_types import Answer, HookEvent
 
+_NOTICE = "task-completion:"
+"""The start of the id of a prompt that the client sends when a background task ends."""
+_SPAWNED = "# Task Tool Invocation\n"
+"""The start of a subagent's first prompt, which has rules for subagents in front of its task."""
+_TASK, _TASK_END = "---BEGIN TASK FROM PARENT AGENT---\n", "\n---END TASK FROM PARENT AGENT---"
+
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of droid.
@@ -20,6 +26,11 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         event.takes_context = True
         if payload.get("source") == "resume":
             event.what = "compact"
+    elif event.what == "prompt":
+        if text_of(payload, "message_id").startswith(_NOTICE):
+            event.what = ""
+        elif event.text.startswith(_SPAWNED):
+            event.text = event.text.partition(_TASK)[2].rpartition(_TASK_END)[0] or event.text
     elif name == "PostToolUse":
         event.output = output_of(payload.get("tool_input"), text_of(payload, "tool_response"))
 

@@ -50,7 +50,8 @@ class Recorded:
     def find(self, name, tool=""):
         """Return the recorded event of a kind, of a call of ``tool`` if it is named."""
         for event in self.events:
-            if name in event.values() and tool in (event.get("tool_name", ""), ""):
+            called = event.get("tool_name") or event.get("tool")
+            if name in event.values() and tool in (called, ""):
                 return event
         raise LookupError(f"{name} {tool} was not recorded")
 
@@ -265,6 +266,41 @@ def test_droid_shows_the_user_no_json_of_a_hook(recorded):
     assert output.startswith("[ACTIVE LESSONS")
 
 
+def answer_droid(event):
+    """Return what droid is answered: with a prompt plain text, else JSON."""
+    return answer_event("droid", json.dumps(event), {})[0]
+
+
+def test_droid_gets_a_lesson_with_a_prompt_of_the_terminal(recorded):
+    """`droid exec` sends no event for a prompt."""
+    droid = recorded("droid-0.215.0")
+    prompt = droid.find("UserPromptSubmit")
+    droid.send("SessionStart", session_id=prompt["session_id"])
+    given = answer_droid(prompt)
+    assert ITEM in given
+    assert TITLES not in given
+
+
+def test_a_subagent_of_droid_is_a_session_that_gets_titles_and_the_lesson_of_its_task(recorded):
+    droid = recorded("droid-0.215.0")
+    prompt = droid.find("UserPromptSubmit")
+    droid.send("SessionStart", session_id=prompt["session_id"])
+    assert ITEM in answer_droid(prompt)
+    (child,) = [event for event in droid.events if "calling_session_id" in event]
+    events = [event for event in droid.events if event["session_id"] == child["session_id"]]
+    given = {event["hook_event_name"]: answer_droid(event) for event in events}
+    assert [name for name, text in given.items() if TITLES in text] == ["SessionStart"]
+    assert [name for name, text in given.items() if ITEM in text] == ["UserPromptSubmit"]
+    assert droid.send("SubagentStop") == droid.send("PostToolUse", "Task") == ""
+
+
+def test_the_end_of_a_background_task_of_droid_is_no_prompt_of_the_user(recorded):
+    droid = recorded("droid-0.215.0")
+    notice = droid.find("UserPromptSubmit") | {"message_id": droid.events[-1]["message_id"]}
+    assert notice["message_id"].startswith("task-completion:")
+    assert answer_droid(notice) == ""
+
+
 def test_droid_gets_no_empty_object_which_it_would_give_to_the_model():
     event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/", "source": "startup"}
     assert answer_event("droid", json.dumps(event), {}) == ("", "")
@@ -393,3 +429,55 @@ def test_gemini_gets_titles_and_lessons_with_its_first_prompt(recorded):
     assert TITLES in given
     for name in ("BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"):
         assert "additionalContext" not in gemini.send(name)
+
+
+def test_kilo_gets_titles_and_a_lesson_with_its_prompt(recorded):
+    kilo = recorded("kilo-7.7.7")
+    assert TITLES in kilo.send("start")
+    given = kilo.send("prompt")
+    assert ITEM in given
+    assert TITLES not in given
+    assert "context" not in kilo.send("stop")
+
+
+def test_kilo_gets_the_lesson_of_an_edit_once_and_a_gate(recorded, project):
+    """What is answered before a call is added to its result by the plugin."""
+    kit.write(project, "lessons/gate.md", GATE)
+    kilo = recorded("kilo-7.7.7")
+    kilo.send("start")
+    failed = kilo.find("failed", "edit")
+    gated = {name: failed[name] for name in ("args", "callID")}
+    answer, _log = kilo.enter("kilo", kilo.find("before", "edit") | gated)
+    assert "Ask the owner" in answer["refuse"]
+    assert "context" not in answer
+    assert GUIDANCE not in kilo.send("failed", "edit")
+    answer, _log = kilo.enter("kilo", kilo.find("before", "edit"))
+    assert set(answer) == {"context"}
+    assert ITEM in answer["context"]
+    assert ITEM not in kilo.send("after", "edit")
+
+
+def test_a_subagent_of_kilo_gets_titles_and_the_lesson_of_its_task(recorded):
+    kilo = recorded("kilo-7.7.7")
+    kilo.send("start")
+    kilo.send("prompt")
+    child = kilo.find("subagent")
+    assert TITLES in kilo.send("subagent")
+    _own, task = [event for event in kilo.events if event["event"] == "prompt"]
+    assert task["sessionID"] == child["sessionID"]
+    given = json.dumps(kilo.enter("kilo", task)[0])
+    assert ITEM in given
+    assert TITLES not in given
+    assert ITEM not in kilo.send("after", "task")
+
+
+def test_failed_commands_of_kilo_end_with_an_exit_code_and_count(recorded):
+    kilo = recorded("kilo-7.7.7")
+    result = kilo.find("after", "bash")
+    assert result["metadata"]["exit"] == 2
+    given = []
+    for number in range(3):
+        ids = {"callID": f"toolu_{number}", "messageID": f"msg_{number}"}
+        arguments = {**result["args"], "command": f"make {number}"}
+        given.append(kilo.send("after", "bash", args=arguments, **ids))
+    assert [GUIDANCE in text for text in given] == [False, False, True]
