@@ -337,6 +337,18 @@ def test_kimi_gets_titles_and_lessons_with_a_prompt_in_its_own_form_and_a_gate(r
     assert kimi.send("PostToolUse", "Edit") == kimi.send("Stop") == ""
 
 
+def test_what_a_compaction_of_kimi_removed_comes_with_the_next_prompt(recorded):
+    kimi = recorded("kimi-2.1.0")
+    session = {"session_id": kimi.find("PostCompact")["session_id"]}
+    kimi.send("SessionStart", **session)
+    assert ITEM in kimi.send("UserPromptSubmit", prompt=PROMPT, **session)
+    assert ITEM not in kimi.send("UserPromptSubmit", prompt="rename the variable", **session)
+    assert kimi.send("PostCompact") == "", "the client drops what it is given here"
+    given = kimi.send("UserPromptSubmit", prompt="rename it back", **session)
+    assert ITEM in given
+    assert TITLES in given
+
+
 def test_cline_gets_titles_and_lessons_with_the_result_of_a_call(recorded, project):
     cline = recorded("cline-3.0.65")
     assert cline.send("agent_start") == "", "its text would be dropped"
@@ -481,3 +493,19 @@ def test_failed_commands_of_kilo_end_with_an_exit_code_and_count(recorded):
         arguments = {**result["args"], "command": f"make {number}"}
         given.append(kilo.send("after", "bash", args=arguments, **ids))
     assert [GUIDANCE in text for text in given] == [False, False, True]
+
+
+def test_a_compaction_of_kilo_brings_the_lessons_again_and_so_does_a_new_process(recorded):
+    """The plugin keeps them in the system prompt, which a new process builds from its start."""
+    kilo = recorded("kilo-7.7.7")
+    session = {"sessionID": kilo.find("compact")["sessionID"]}
+    assert ITEM not in kilo.send("start", **session)
+    assert ITEM in kilo.send("prompt", **session)
+    answer, _log = kilo.enter("kilo", kilo.find("compact"))
+    assert set(answer) == {"context"}
+    assert "[ACTIVE LESSONS" in answer["context"]
+    assert ITEM in answer["context"]
+    assert TITLES not in answer["context"], "they still stand in the system prompt"
+    started = kilo.send("start", **session)
+    assert ITEM in started
+    assert TITLES in started
