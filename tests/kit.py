@@ -173,7 +173,12 @@ def empty_repository():
 
 
 def read_output(printed):
-    """Return what an agent reads: the object, and under "progress" the messages in front of it."""
+    """Return what an agent reads: the object, and under "progress" the messages in front of it.
+
+    An agent that reads text takes what is no object as context.
+    """
+    if printed.strip() and not printed.lstrip().startswith("{"):
+        return {"hookSpecificOutput": {"additionalContext": printed}}
     objects = [json.loads(line) for line in printed.splitlines() if line.strip()]
     shown = [one["message"] for one in objects if one.get("type") == "progress"]
     outputs = [one for one in objects if one.get("type") != "progress"]
