@@ -64,17 +64,11 @@ def find_names_in_code(body: str) -> frozenset[str]:
     or adds count.
     """
     found: set[str] = set()
-    fence, is_diff = "", False
-    for line in body.split("\n"):
-        mark = _FENCE.match(line)
-        if fence and mark and mark[1].startswith(fence) and not line.strip(" \t`~"):
-            fence = ""
-        elif not fence and mark:
-            fence, is_diff = mark[1], line.strip(" \t`~").startswith("diff")
-        elif not fence:
+    for _number, line, language in _list_lines(body):
+        if language is None:
             for span in _CODE_SPAN.findall(line):
                 found.update(_NAME.findall(span))
-        elif not is_diff or _CHANGED_LINE.match(line):
+        elif not language.startswith("diff") or _CHANGED_LINE.match(line):
             found.update(_NAME.findall(line))
     return frozenset(name for name in found if len(name) >= _SHORTEST_NAME)
 
@@ -92,16 +86,25 @@ def _find_core_lines(sections: Sections, checklist: Checklist) -> set[int]:
 
 def _list_prose(body: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a body that are neither code nor quotations, with numbers from 0."""
-    fence = ""
+    for number, line, language in _list_lines(body):
+        if language is None and not _QUOTE.match(line):
+            yield number, line
+
+
+def _list_lines(body: str) -> Iterator[tuple[int, str, str | None]]:
+    """Yield the lines of a body but for the marks of fenced blocks, with numbers from 0.
+
+    The third value is the language of the fenced block, which may be "", or None outside of one.
+    """
+    fence, language = "", None
     for number, line in enumerate(body.split("\n")):
         mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence) and not line.strip(" \t`~"):
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        elif not _QUOTE.match(line):
-            yield number, line
+        if fence and mark and mark[1].startswith(fence) and not line.strip(" \t`~"):
+            fence, language = "", None
+        elif mark and not fence:
+            fence, language = mark[1], line[mark.end() :].strip()
+        else:
+            yield number, line, language
 
 
 def _read_spans(text: str) -> Iterator[tuple[str, str]]:

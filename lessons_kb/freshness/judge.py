@@ -59,7 +59,7 @@ def judge(
     )
 
 
-def keep(standing: Standing) -> Standing:
+def replace_silence(standing: Standing) -> Standing:
     """Return the standing of a card that is given with a caveat instead of being silenced."""
     return replace(standing, silenced="", caveat=write_caveat(standing.gone))
 

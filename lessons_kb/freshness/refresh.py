@@ -21,7 +21,7 @@ from lessons_kb.cards.card_names import find_linked
 from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
-from lessons_kb.freshness.judge import describe_gone, judge, keep
+from lessons_kb.freshness.judge import describe_gone, judge, replace_silence
 from lessons_kb.freshness.mentions import find_edits_with
 from lessons_kb.freshness.symbols import Symbols
 from lessons_kb.model import CURRENT, GLOB, SYMBOL, Anchor, Document, Standing
@@ -260,27 +260,28 @@ def _judge_all(
             day = claim.confirmed or claim.created or history.find_first_day(path)
             cards[number] = _Card(claims=claim, path=path, since=day)
 
-        names = {
-            number: find_names_in_code(read_text(card.claims.path))
-            for number, card in cards.items()
-            if known.get(number, CURRENT).gone
-        }
+        def read_names(numbers: Iterable[K]) -> dict[K, frozenset[str]]:
+            paths = {number: cards[number].claims.path for number in numbers}
+            return {number: find_names_in_code(read_text(path)) for number, path in paths.items()}
+
         project = _Project(brain, top, history)
-        project.look_up(list(cards.values()), frozenset[str]().union(*names.values()))
+        # Those that were gone before are looked up with the anchors, in what has changed since.
+        names = read_names(number for number in cards if known.get(number, CURRENT).gone)
+        project.look_up(list(cards.values()), names.values())
         standings = {}
         for number, card in cards.items():
             fates = {anchor: project.find_fate(anchor, card) for anchor in card.claims.anchors}
             changed = _count_changes(card.claims, fates, project.files)
-            standing = judge(card.claims, fates, changed)
-            if standing.silenced:
-                if number not in names:
-                    names[number] = find_names_in_code(read_text(card.claims.path))
-                if project.has_any(names[number]):
-                    standing = keep(standing)
-                else:
-                    earlier = known.get(number, CURRENT)
-                    standing = project.name_commits(standing, card, earlier)
-            standings[number] = standing
+            standings[number] = judge(card.claims, fates, changed)
+        silenced = {number: standing for number, standing in standings.items() if standing.silenced}
+        names |= read_names(silenced.keys() - names.keys())
+        project.look_up_names(names.values())
+        for number, standing in silenced.items():
+            if project.has_any(names[number]):
+                standings[number] = replace_silence(standing)
+            else:
+                earlier = known.get(number, CURRENT)
+                standings[number] = project.name_commits(standing, cards[number], earlier)
         return standings
 
 
@@ -296,12 +297,12 @@ class _Project:
         self._symbols = Symbols(top, history, folders)
         self._edits: Mapping[tuple[str, str], FileVersion] = {}
 
-    def look_up(self, cards: Sequence[_Card], names: AbstractSet[str]) -> None:
+    def look_up(self, cards: Sequence[_Card], names: Iterable[AbstractSet[str]]) -> None:
         """Look up the anchors of all cards, and other names in HEAD, in few runs of git."""
         anchors = {anchor for card in cards for anchor in card.claims.anchors}
         self.files.look_up(anchors)
         symbols = {anchor.name for anchor in anchors if anchor.kind == SYMBOL}
-        self._symbols.look_up_today(symbols | names)
+        self._symbols.look_up_today(symbols.union(*names))
         absent: dict[str, list[str]] = {}
         for card in cards:
             for anchor in card.claims.anchors:
@@ -360,14 +361,17 @@ class _Project:
         )
         return fate if existed and fate.day > day else Fate(state=NEVER)
 
+    def look_up_names(self, names: Iterable[AbstractSet[str]]) -> None:
+        """Look up names in HEAD in one run of git, unless all are known."""
+        self._symbols.look_up_today(frozenset[str]().union(*names))
+
     def has_any(self, names: AbstractSet[str]) -> bool:
         """Return whether HEAD has any of the names in the code of a card.
 
-        Then the project still has what the lesson is about, although its files are gone: in 39
-        cards about removed files, two readers agreed on 13 that still applied, and each of these
-        had such a name.
+        Then the code was probably rewritten elsewhere, and the lesson may still apply, although its
+        files are gone. Cards without such a name often still apply, too: see
+        ``benchmarks/judged/gone_cards.jsonl``.
         """
-        self._symbols.look_up_today(names)
         return any(self._symbols.is_present(name) for name in names)
 
     def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:

@@ -283,7 +283,7 @@ class _Query:
         return _Window(terms=terms, weight=weight, parts=tuple(parts))
 
     def is_stated(self, found: Mapping[str, Collection[str]], symptoms: Iterable[str]) -> bool:
-        """Return whether the query is a symptom in other words at most by order and endings.
+        """Return whether the query has the same terms as a symptom, and no others.
 
         ``found`` maps the fields of the card to the terms of the query in them.
         """

@@ -101,6 +101,8 @@ def test_an_unknown_shell_is_told_the_three(lessons, monkeypatch):
     done = lessons("completion", "install")
     assert done.code == 2
     assert "lessons completion install zsh" in done.err
+    assert "install, show, remove, bash, zsh, fish, not 'tcsh'" in lessons("completion", "tcsh").err
+    assert "install, show, remove, not 'zsh'" in lessons("completion", "zsh", "bash").err
 
 
 def test_bash_itself_completes_an_id(brain, lessons, home):

@@ -40,7 +40,7 @@ def completion(
     """
     if action in SHELLS and shell is None:  # as other programs do
         action, shell = "show", action
-    check_choice("ACTION", action, (*_ACTIONS, *SHELLS))
+    check_choice("ACTION", action, _ACTIONS if shell else (*_ACTIONS, *SHELLS))
     check_choice("SHELL", shell, tuple(SHELLS))
     if action == "remove":
         _print_changes(remove_completion(), "There is no completion to remove.")
