@@ -11,7 +11,7 @@ from typer import Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, open_brain
+from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, advise_add, open_brain
 from lessons_kb.cli.output import (
     options,
     print_beside,
@@ -173,7 +173,7 @@ def stats(
     elif stage is not None or project is not None:
         say("no cards match; remove a filter")
     else:
-        say('no cards yet; `lessons add "what went wrong"` writes the first')
+        say(f"no cards yet; `{advise_add()}` writes the first")
 
 
 def _shorten_names(brains: Brains, overview: Overview) -> Mapping[str, str]:
