@@ -65,6 +65,7 @@ def test_help_names_each_command_on_one_whole_line(lessons, words, monkeypatch):
     assert "-completion" not in out  # the former options are hidden
     headings = [line[:-1] for line in out.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == ["Options", *GROUPS]
+    assert "--watch" in out, "the way to keep the index up to date is in the list"
     commands = out.partition("Every day:")[2]
     assert "..." not in commands
 
