@@ -26,7 +26,7 @@ from lessons_kb.cards.keys import INVALID_HEADER
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.contradictions import find_all
 from lessons_kb.collection.draft_cards import find_draft_cards
-from lessons_kb.collection.due_escalations import count_escalations
+from lessons_kb.collection.due_escalations import find_due
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
@@ -352,16 +352,22 @@ def check_paths(brain: Brain) -> Iterator[Health]:
 
 
 def check_escalation(brain: Brain) -> Iterator[Health]:
-    """Report how many lessons need a next step.
+    """Report the first lesson that needs a next step, the reason, and how many others do.
 
     The mistake of such a lesson came back, or a linter finds it.
     """
-    count = count_escalations(brain, git_top(brain.root) or brain.root)
-    if count:
-        need = "lesson needs" if count == 1 else "lessons need"
-        why = "the mistake came back, or a linter took over or gave up"
-        fix = "run `lessons escalate`, which asks before each step"
-        yield Health("warning", "escalation", f"{count:,} {need} a next step: {why}", fix)
+    due = find_due(brain, git_top(brain.root) or brain.root)
+    if not due:
+        return
+    card, reason = due[0]
+    detail = f"{clean_line(card.id)} needs a next step, because {reason}"
+    fix = f"run `lessons escalate {shell_word(card.id)}`, which shows the step and asks"
+    if due[1:]:
+        others = counted(len(due) - 1, "other lesson")
+        need = "needs" if len(due) == 2 else "need"
+        detail += f"; {others} {need} one too"
+        fix += "; `lessons escalate` lists all"
+    yield Health("warning", "escalation", detail, fix)
 
 
 def check_conflicts(brain: Brain) -> Iterator[Health]:
