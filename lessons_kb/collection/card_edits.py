@@ -11,7 +11,7 @@ from functools import partial
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.cards.edit import Change, edit_header
-from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES, split_header
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.collection.merged_by_git import merges_cards
@@ -220,9 +220,21 @@ def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
     return changes
 
 
-def change_status(_card: Card, text: str, *, status: str) -> str:
-    """Return the text of a card with another status."""
-    return edit_header(text, {"status": status})
+def change_status(card: Card, text: str, *, status: str) -> str:
+    """Return the text of a card with another status.
+
+    A card without `status` is active, and another status is added at the end of its header. If the
+    card becomes active again, that line is removed, and also a header that was added with it.
+    """
+    header = split_header(text).header
+    added = f"status: {card.status}"
+    if status != "active" or header is None or header.lines[-1:] != (added,):
+        return edit_header(text, {"status": status})
+    if header.lines != (added,):
+        return edit_header(text, {"status": None})
+    fence = f"---{header.eol}"
+    start = header.start - len(fence)
+    return text[:start] + text[header.end :].removeprefix(fence)
 
 
 def require_card(document: Document, path: str) -> Card:

@@ -363,9 +363,7 @@ def check_escalation(brain: Brain) -> Iterator[Health]:
     detail = f"{clean_line(card.id)} needs a next step, because {reason}"
     fix = f"run `lessons escalate {shell_word(card.id)}`, which shows the step and asks"
     if due[1:]:
-        others = counted(len(due) - 1, "other lesson")
-        need = "needs" if len(due) == 2 else "need"
-        detail += f"; {others} {need} one too"
+        detail += f"; also due: {counted(len(due) - 1, 'other lesson')}"
         fix += "; `lessons escalate` lists all"
     yield Health("warning", "escalation", detail, fix)
 

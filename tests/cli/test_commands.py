@@ -155,6 +155,29 @@ def test_bump_ignore_archive_restore_delete(lessons, brain):
     assert TELEGRAM in lessons("preflight", PROMPT).out
 
 
+BODY = "# Own title\n\n## Root Cause\n\nA cause\n\n## Prevention Checklist\n\n- [ ] Do it\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"---\ntype: lesson\nseverity: low\n---\n\n{BODY}",
+        f"---\ntype: lesson\nstatus: active\nseverity: low\n---\n\n{BODY}",
+        f"---\ntype: lesson # mine\n---\n\n{BODY}".replace("\n", "\r\n"),
+        BODY,
+        f"\ufeff{BODY}".replace("\n", "\r\n"),
+    ],
+)
+@pytest.mark.parametrize("command", ["ignore", "archive"])
+def test_restore_writes_the_bytes_from_before(lessons, brain, text, command):
+    card = brain / "lessons" / "own-title.md"
+    card.write_bytes(text.encode())
+    assert lessons(command, "own-title").code == 0
+    assert card.read_bytes() != text.encode()
+    assert lessons("restore", "own-title").out == "lessons/own-title.md is active again\n"
+    assert card.read_bytes() == text.encode()
+
+
 def test_a_deleted_card_is_restored_by_its_handle(lessons, brain):
     with contextlib.closing(Brain(str(brain))) as opened:
         card = HandledCard(brain=opened.state_name, card=TELEGRAM)
