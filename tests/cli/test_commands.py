@@ -1,6 +1,7 @@
 """SPEC §10: every command as a user calls it."""
 
 import contextlib
+import datetime as dt
 import functools
 import json
 import os
@@ -55,9 +56,19 @@ def test_global_options_stand_before_and_after_the_command(lessons, brain, tmp_p
 def test_list_shows_recent_cards_first_and_says_how_many_more(lessons, brain):
     lessons("bump", "telegram", "--task", "Add /restart")
     lines = lessons("list", "--limit", 3).out.splitlines()
-    assert lines[0].split() == ["ID", "STAGE", "COUNT", "TITLE", "PROJECT", "LAST", "TASK", "AGE"]
+    assert lines[0].split() == [
+        "ID",
+        "STAGE",
+        "COUNT",
+        "TITLE",
+        "PROJECT",
+        "LAST",
+        "TASK",
+        "LAST",
+        "SEEN",
+    ]
     assert lines[1].startswith(TELEGRAM)
-    assert lines[1].rstrip().endswith("0d")
+    assert lines[1].endswith(f"\t{dt.date.today().isoformat()}")
     assert "Add /restart" in lines[1]
     assert len(lines) == 4
     assert "use --all" in lessons("list", "--limit", 3).err
@@ -528,6 +539,25 @@ def test_bump_undo_takes_back_the_last_count(lessons, brain):
     assert lessons("bump", "--undo", "telegram").out == f"{TELEGRAM} seen 5×\n"
     assert "occurrences: 5" in path.read_text()
     assert len(path.read_text().splitlines()) == len(before.splitlines())
+
+
+def test_bump_undo_removes_the_example_that_the_count_added(lessons, brain):
+    path = brain / TELEGRAM
+    texts = [path.read_text()]
+    tasks = ("Add /restart", None, "Add /deploy", "Add /stop", "Add /one", "Add /two")
+    for task in tasks:
+        lessons("bump", "telegram", *(("--task", task) if task else ()))
+        texts.append(path.read_text())
+    for text in reversed(texts[1:-1]):
+        lessons("bump", "--undo", "telegram")
+        assert path.read_text() == text
+    lessons("bump", "--undo", "telegram")
+    assert "/restart" not in path.read_text()
+    bare = brain / "lessons" / "bare.md"
+    bare.write_text("---\ntype: lesson\noccurrences: 2\n---\n\n# Bare title of a card\n")
+    lessons("bump", "bare", "--task", "First")
+    lessons("bump", "--undo", "bare")
+    assert "examples" not in bare.read_text()
 
 
 def test_bump_undo_of_a_card_that_was_counted_once(lessons, brain):

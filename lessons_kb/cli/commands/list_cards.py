@@ -22,7 +22,7 @@ ROWS = 20
 """The default of ``--limit``."""
 
 
-_COLUMNS = ("id", "stage", "count", "title", "project", "last task", "age")
+_COLUMNS = ("id", "stage", "count", "title", "project", "last task", "last seen")
 
 
 _WIDE = ("title", "id", "count", "age", "stage", "project", "last task")
@@ -165,4 +165,5 @@ def _describe(card: Card, title: str) -> dict[str, str]:
         "project": card.project or "",
         "last task": card.examples[-1] if card.examples else "",
         "age": age(card.latest_day, today),
+        "last seen": card.latest_day[:10],
     }
