@@ -188,7 +188,7 @@ def check_cluster(brain: Brain) -> Iterator[Health]:
     cluster = ClusterSearch(brain)
     trouble = brain.read(lambda _brain: cluster.find_trouble())
     if trouble:
-        fix = "see docs/cluster.md, or set another engine"
+        fix = "make the cluster reachable, or set another `engine` in lessons.toml"
         yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
         yield Health("ok", "cluster", "holds what is here; the daemon and the MCP server search it")
@@ -568,7 +568,7 @@ def check_server(directory: str) -> Iterator[Health]:
         stale = probe_server(settings)
     except Unanswered as error:
         detail = f"{url} {error}; hooks give the local brain's lessons alone"
-        fix = "see docs/server.md, or `lessons uninstall --server`"
+        fix = "start the server with `lessons serve`, or run `lessons uninstall --server`"
         yield Health("warning", "server", detail, fix)
         return
     forget_failure()

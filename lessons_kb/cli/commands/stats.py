@@ -143,7 +143,7 @@ def stats(
     """Show what was injected, which mistakes recurred, what helps.
 
     With `[effect] withhold = 0.1` in your own settings, each lesson is withheld from a tenth of
-    your sessions for comparison; see docs/effect.md.
+    your sessions for comparison.
 
     Example: lessons stats telegram-allowlist
     """
