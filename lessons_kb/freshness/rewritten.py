@@ -16,7 +16,7 @@ from typing import TypeVar
 from lessons_kb.process.git_history import list_added_blobs, list_blobs, read_text_objects
 from lessons_kb.store.file_history import FileHistory, Match
 
-_LEAST_SHARE = 0.28
+_LEAST_SHARE = 0.33
 """The share of a card's words that one file must have. Rare words count more.
 
 It was chosen with the cards of ``benchmarks/judged/gone_cards.jsonl``, sets 1 to 3.
@@ -65,10 +65,11 @@ class RewrittenCode:
         removed = set(list_added_blobs(self._top, last, base=head, excluded=self._excluded))
         added = list_added_blobs(self._top, head, base=last, excluded=self._excluded)
         kept = {name: match for name, match in matches.items() if match.blob not in removed}
+        weights = {name: _weigh(match) for name, match in kept.items()}
         for blob, content in read_text_objects(self._top, added):
             present = set(_split(content))
             for name, match in kept.items():
-                share = _measure_share(_weigh(match), present)
+                share = sum(weights[name].get(word, 0.0) for word in present)
                 if share > match.share:
                     kept[name] = match._replace(share=share, blob=blob)
         return kept
@@ -89,27 +90,32 @@ def _find_matches(
         counts.update(present)
         found.append((blob, tuple(present)))
     matches = {}
+    owners: dict[str, list[tuple[str, float]]] = {}
     for name, words in cards.items():
         own = {word: counts[word] for word in words}
-        match = Match(share=0.0, blob="", files=len(found), counts=own)
-        weights = _weigh(match)
-        for blob, present_words in found:
-            share = _measure_share(weights, present_words)
-            if share > match.share:
-                match = match._replace(share=share, blob=blob)
-        matches[name] = match
+        matches[name] = Match(share=0.0, blob="", files=len(found), counts=own)
+        for word, weight in _weigh(matches[name]).items():
+            owners.setdefault(word, []).append((name, weight))
+    for blob, present_words in found:
+        shares: dict[str, float] = {}
+        for word in present_words:
+            for name, weight in owners[word]:
+                shares[name] = shares.get(name, 0.0) + weight
+        for name, share in shares.items():
+            if share > matches[name].share:
+                matches[name] = matches[name]._replace(share=share, blob=blob)
     return matches
 
 
 def _weigh(match: Match) -> dict[str, float]:
-    """Return the weight of each word of a card: the fewer files have it, the more it counts."""
+    """Return the weights of the words of a card: the fewer files have one, the more it counts.
+
+    Together they are 1.
+    """
     files = match.files + 1
-    return {word: math.log(files / (max(count, 1) + 0.5)) for word, count in match.counts.items()}
-
-
-def _measure_share(weights: Mapping[str, float], present: Iterable[str]) -> float:
+    weights = {word: math.log(files / (max(n, 1) + 0.5)) for word, n in match.counts.items()}
     total = sum(weights.values())
-    return sum(weights.get(word, 0.0) for word in present) / total if total > 0 else 0.0
+    return {word: weight / total for word, weight in weights.items()} if total > 0 else {}
 
 
 def _read_card_words(body: str) -> frozenset[str]:
