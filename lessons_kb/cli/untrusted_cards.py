@@ -1,7 +1,7 @@
 """Show the cards of brains that are not trusted yet, so that a person can read them first.
 
-Agents receive nothing from such a brain. In the session of an agent, these functions therefore open
-only the trusted brains.
+Agents receive nothing from such a brain. In the session of an agent, and for ``--json``, which
+programs read, these functions therefore open only the trusted brains.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class UntrustedCards:
 def open_to_read() -> tuple[Brains, UntrustedCards]:
     """Open the brains as `open_brain` does, and for a person also those that are not trusted."""
     discovery = look(os.getcwd())
-    is_for_person = not options().brains and not session_of()[0]
+    is_for_person = not options().brains and not options().json and not session_of()[0]
     roots = _find_readable(discovery) if is_for_person and not discovery.missing else []
     if not roots:
         return open_brain(discovery), UntrustedCards()

@@ -19,10 +19,12 @@ from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.cards.anchors import Claims, find_names_in_code, format_claims, parse_claims
 from lessons_kb.cards.card_names import find_linked
 from lessons_kb.cards.conflicts import choose, find_conflicts
+from lessons_kb.cards.keys import split_header
 from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge, replace_silence
 from lessons_kb.freshness.mentions import find_edits_with
+from lessons_kb.freshness.rewritten import RewrittenCode
 from lessons_kb.freshness.symbols import Symbols
 from lessons_kb.model import CURRENT, GLOB, SYMBOL, Anchor, Document, Standing
 from lessons_kb.on_demand import DECIDE_CONDITIONS, load
@@ -91,7 +93,7 @@ def refresh_standings(brain: Brain) -> None:
     standings: Mapping[int, Standing] = {}
     if top is not None:
         with contextlib.suppress(GitError):
-            standings = _judge_all(brain, top, claims, known, lambda card: _read_text(brain, card))
+            standings = _judge_all(brain, top, claims, known, lambda card: _read_body(brain, card))
     standings = add_conditions(standings, claims, top or brain.root)
     standings = _add_rivals(brain, standings, rows)
     judged = {
@@ -230,13 +232,13 @@ def _has_closed_gap(top: str, history: FileHistory) -> bool:
     return bool(gap) and not read_renames(top, [gap]).unreadable
 
 
-def _read_text(brain: Brain, card_id: str) -> str:
-    """Return the text of a card; "" if it cannot be read."""
+def _read_body(brain: Brain, card_id: str) -> str:
+    """Return the body of a card; "" if it cannot be read."""
     try:
         data = read_inside(brain.root, card_id, limit=brain.settings.index.max_file_bytes)
     except (OSError, InputError, StorageError):  # the next index removes or reports it
         return ""
-    return data.decode("utf-8", "replace")
+    return split_header(data.decode("utf-8", "replace")).body
 
 
 def _judge_all(
@@ -244,11 +246,11 @@ def _judge_all(
     top: str,
     claims: Mapping[K, Claims],
     known: Mapping[K, Standing],
-    read_text: Callable[[str], str],
+    read_body: Callable[[str], str],
 ) -> dict[K, Standing]:
     """Return the standing of each card. Raises GitError if git fails.
 
-    ``read_text`` returns the text of a card, given its id.
+    ``read_body`` returns the body of a card, given its id.
     """
     if not has_whole_history(top):
         return {}
@@ -260,9 +262,11 @@ def _judge_all(
             day = claim.confirmed or claim.created or history.find_first_day(path)
             cards[number] = _Card(claims=claim, path=path, since=day)
 
+        def read_body_of(number: K) -> str:
+            return read_body(cards[number].claims.path)
+
         def read_names(numbers: Iterable[K]) -> dict[K, frozenset[str]]:
-            paths = {number: cards[number].claims.path for number in numbers}
-            return {number: find_names_in_code(read_text(path)) for number, path in paths.items()}
+            return {number: find_names_in_code(read_body_of(number)) for number in numbers}
 
         project = _Project(brain, top, history)
         # Those that were gone before are looked up with the anchors, in what has changed since.
@@ -276,8 +280,10 @@ def _judge_all(
         silenced = {number: standing for number, standing in standings.items() if standing.silenced}
         names |= read_names(silenced.keys() - names.keys())
         project.look_up_names(names.values())
+        nameless = [number for number in silenced if not project.has_any(names[number])]
+        rewritten = project.rewritten.find({number: read_body_of(number) for number in nameless})
         for number, standing in silenced.items():
-            if project.has_any(names[number]):
+            if number not in nameless or number in rewritten:
                 standings[number] = replace_silence(standing)
             else:
                 earlier = known.get(number, CURRENT)
@@ -295,6 +301,7 @@ class _Project:
         brains = {brain.root, *find_below(top)} - {top}
         folders = [os.path.relpath(root, top).replace(os.sep, "/") for root in brains]
         self._symbols = Symbols(top, history, folders)
+        self.rewritten = RewrittenCode(top, history, folders)
         self._edits: Mapping[tuple[str, str], FileVersion] = {}
 
     def look_up(self, cards: Sequence[_Card], names: Iterable[AbstractSet[str]]) -> None:
@@ -369,8 +376,7 @@ class _Project:
         """Return whether HEAD has any of the names in the code of a card.
 
         Then the code was probably rewritten elsewhere, and the lesson may still apply, although its
-        files are gone. Cards without such a name often still apply, too: see
-        ``benchmarks/judged/gone_cards.jsonl``.
+        files are gone.
         """
         return any(self._symbols.is_present(name) for name in names)
 

@@ -38,6 +38,8 @@ _MARKDOWN = (b".md", b".markdown", b".mdx")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
 _BINARY_BYTES = 8000
 """The number of bytes in which git looks for a zero, which only a binary file has."""
+_MAX_TEXT = 200_000
+"""The size in bytes of the largest file that is compared. Larger ones are mostly generated."""
 _MISSING = ("unable to read", "could not fetch")
 """Parts of git's messages about an object that is missing, and in a partial clone."""
 _BATCH, _OBJECTS = 20, 1000
@@ -291,6 +293,41 @@ def _list_other_blobs(
             is_file = mode.startswith(b"100") and status != b"D"
             if is_file and not is_markdown and not path.startswith(folders):
                 yield commit, blob
+
+
+def list_blobs(top: str, excluded: Iterable[str]) -> list[str]:
+    """Return the blobs of the files in HEAD without Markdown files, large files and those in the
+    folders ``excluded``. Raises GitError.
+    """
+    done = run_git(top, "ls-tree", "-r", "-z", "-l", "HEAD", limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    folders = tuple(f"{folder}/".encode("utf-8", "surrogateescape") for folder in excluded)
+    blobs = []
+    for entry in done.output.split(b"\0")[:-1]:
+        facts, _, path = entry.partition(b"\t")
+        mode, _kind, blob, size = facts.split()
+        is_small = size.isdigit() and int(size) <= _MAX_TEXT
+        is_excluded = path.lower().endswith(_MARKDOWN) or path.startswith(folders)
+        if mode.startswith(b"100") and is_small and not is_excluded:
+            blobs.append(blob.decode())
+    return blobs
+
+
+def list_added_blobs(top: str, commit: str, *, base: str, excluded: Iterable[str]) -> list[str]:
+    """Return the blobs of a commit's files that another commit, ``base``, lacks or has in another
+    version, without Markdown files and those in the folders ``excluded``. Raises GitError.
+    """
+    others = _list_other_blobs(top, base, [commit], tuple(excluded))
+    return [blob.decode() for _commit, blob in others]
+
+
+def read_text_objects(top: str, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield each blob with its content, without binary and large files. Raises GitError."""
+    contents = read_objects(top, [blob.encode() for blob in blobs])
+    for blob, content in zip(blobs, contents, strict=True):
+        if len(content) <= _MAX_TEXT and b"\0" not in content[:_BINARY_BYTES]:
+            yield blob, content
 
 
 def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from lessons_kb.store.files import sqlite_error
 from lessons_kb.text.name_changes import NamedCommit
 
 HISTORY_NAME = "history.sqlite"
-_FORMAT = 5
+_FORMAT = 6
 _PATIENCE = 30.0
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -38,10 +38,11 @@ CREATE TABLE gaps (commit_id TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROW
 CREATE TABLE words (
   commit_id TEXT NOT NULL, word TEXT NOT NULL, present INTEGER NOT NULL,
   PRIMARY KEY (commit_id, word)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE matches (card TEXT PRIMARY KEY, fields TEXT NOT NULL) WITHOUT ROWID
 """
 _CONTENT_INDEX = "CREATE INDEX IF NOT EXISTS changes_by_content ON changes (content)"
-_ALL_TABLES = ("commits", "paths", "changes", "renames", "gaps", "words")
+_ALL_TABLES = ("commits", "paths", "changes", "renames", "gaps", "words", "matches")
 _ALL_READ = ""
 """The path of a row which says that the renames of a commit were read. No file has this path."""
 
@@ -68,6 +69,19 @@ class FileVersion(NamedTuple):
 
     commit: str
     day: str
+
+
+class Match(NamedTuple):
+    """The file of HEAD that has most of the words of a card."""
+
+    share: float
+    """The share of the words that it has, between 0 and 1; rare words count more."""
+    blob: str
+    """The file's content as git names it; "" if no file has any of the words."""
+    files: int
+    """The number of files that were compared."""
+    counts: dict[str, int]
+    """The number of these files that have each word of the card."""
 
 
 class FileHistory:
@@ -116,6 +130,25 @@ class FileHistory:
     def searched_head(self, commit: str) -> None:
         """Store the last HEAD in which words were searched."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('searched', ?)", (commit,))
+
+    @property
+    def compared_head(self) -> str:
+        """The HEAD to which the stored matches belong; "" if there are none."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'compared'").fetchone()
+        return str(row[0]) if row else ""
+
+    def read_matches(self) -> dict[str, Match]:
+        """Return the stored matches, grouped by what the writer called each card."""
+        rows = self._db.execute("SELECT card, fields FROM matches")
+        return {card: Match(*json.loads(fields)) for card, fields in rows}
+
+    def write_matches(self, matches: Mapping[str, Match]) -> None:
+        """Store the matches of HEAD instead of those that are stored."""
+        rows = [(card, json.dumps(match)) for card, match in matches.items()]
+        with one_transaction(self._db):
+            self._db.execute("DELETE FROM matches")
+            self._db.executemany("INSERT INTO matches VALUES (?, ?)", rows)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('compared', ?)", (self.head,))
 
     def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:
         """Store commits, oldest first. ``afresh`` deletes all other commits."""

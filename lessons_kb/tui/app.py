@@ -595,9 +595,10 @@ class ManageApp(App[None]):
         """
         keys = [key for pressed_in, key in self._early if pressed_in == tab]
         self._early = [pair for pair in self._early if pair[0] != tab]
-        for key in keys if self.board.tab == tab else ():
+        for number, key in enumerate(keys if self.board.tab == tab else ()):
             if find_act(tab, key) in REMOVING_ACTS:
-                self.say(f"{key} was pressed before the list was read; press it again")
+                ignored = ", ".join(keys[number:])
+                self.say(f"pressed before the list was read: {ignored}; press them again")
                 break
             if len(self.screen_stack) == 1 and not self.listing.press(key):
                 self._action_do(key)

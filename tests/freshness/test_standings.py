@@ -53,7 +53,7 @@ DIFF = "The fix:\n\n```diff\n@@ -1 +1 @@\n-old({removed})\n+new()\n {context}\n`
         (DIFF.format(removed="add_item", context=""), True),
         (DIFF.format(removed="send_3", context="add_item"), False),
         ("```python\nsend_3(add_item())\n```", True),
-        ("The word add_item alone is no code.", False),
+        ("A name in prose, as add_item here, is not what the search in code looks for.", False),
         ("As in TypeScript and `1_000`.", False),
     ],
     ids=["changed line", "context", "code", "prose", "no name"],

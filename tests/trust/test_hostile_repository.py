@@ -91,6 +91,8 @@ MAY_START = {"run": re.compile(r"^/bin/true$")}
 
 READS_CARDS = ("lint", "doctor", "import")
 """What looks at files on request, trusted or not, and puts nothing before an agent."""
+SHOWS_MARKED = ("list", "show", "search")
+"""What shows a person the cards to read before trusting them, each marked."""
 NEEDS_TRUST = (
     "init", "list", "show", "search", "preflight", "check", "index", "export", "create", "bump",
 )  # fmt: skip
@@ -142,8 +144,11 @@ def test_a_clone_is_read_at_most(place, figure):
     assert place.around() == before
     for one in told:
         hold(place, one)
-        if one["what"][0] not in READS_CARDS:
-            assert "allowlist" not in one["out"] + one["err"], one
+        said = one["out"] + one["err"]
+        if one["what"][0] in SHOWS_MARKED and "allowlist" in said:
+            assert "[not trusted]" in said, one
+        elif one["what"][0] not in READS_CARDS:
+            assert "allowlist" not in said, one
         if one["what"][0] in NEEDS_TRUST:
             assert "lessons trust" in one["err"], one
     hooks = sum(one["what"][0] == "hook" for one in told)

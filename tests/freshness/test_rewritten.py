@@ -1,0 +1,95 @@
+"""A card whose files are gone is given while a file of today is about the same thing."""
+
+import pytest
+
+from lessons_kb.freshness import rewritten
+from lessons_kb.process.git_history import list_blobs
+from tests.kit import commit, git
+
+CAUSE = "Retries of a failed payment must wait, because the gateway counts each attempt as fraud."
+OLD = "def retry_payment(gateway, attempt):\n    # failed attempts count as fraud: wait\n"
+NEW = "// the gateway counts a failed attempt as fraud\nfunc (g Gateway) Retry(p Payment) { g.wait() }\n"
+OTHER = {f"src/pages/page{n}.ts": f"export const page{n} = render('heading')\n" for n in range(9)}
+"""Files about other things, without which every word would be rare."""
+DAYS = [f"2026-03-0{day}T12:00:00+00:00" for day in range(1, 7)]
+
+
+@pytest.fixture
+def payments(shop, write_card):
+    commit(shop, "add", "2026-01-01T13:00:00+00:00", **OTHER, **{"src/pay.py": OLD})
+    write_card("pay", "paths: [src/pay.py]\n", CAUSE)
+    return shop
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Return a list to which the number of files that each look reads is added."""
+    counts = []
+    read = rewritten.read_text_objects
+
+    def record(top, blobs):
+        counts.append(len(blobs))
+        return read(top, blobs)
+
+    monkeypatch.setattr(rewritten, "read_text_objects", record)
+    return counts
+
+
+def drop(shop, name, when):
+    git(shop, "rm", "-q", name)
+    commit(shop, f"remove {name}", when)
+
+
+def test_a_card_whose_code_was_rewritten_in_another_language_is_given(payments, stand):
+    commit(payments, "rewrite", DAYS[0], **{"cmd/billing.go": NEW})
+    drop(payments, "src/pay.py", DAYS[1])
+    standing = stand()["pay"]
+    assert not standing.silenced
+    assert standing.caveat == "Note: src/pay.py is gone."
+
+
+def test_a_card_is_silenced_while_no_file_is_about_the_same_thing(payments, stand):
+    drop(payments, "src/pay.py", DAYS[0])
+    assert stand()["pay"].silenced
+    commit(payments, "rewrite", DAYS[1], **{"cmd/billing.go": NEW})
+    assert not stand()["pay"].silenced
+    commit(payments, "elsewhere", DAYS[2], **{"src/pages/page0.ts": "export const page = 1\n"})
+    assert not stand()["pay"].silenced
+    drop(payments, "cmd/billing.go", DAYS[3])
+    assert stand()["pay"].silenced
+
+
+def test_only_the_files_of_new_commits_are_compared(payments, write_card, stand, compared):
+    drop(payments, "src/pay.py", DAYS[0])
+    stand()
+    whole = len(list_blobs(payments, ["lessons"]))
+    assert compared == [whole]
+    commit(payments, "more", DAYS[1], **{"src/more.ts": "export const more = 1\n"})
+    stand()
+    assert compared == [whole, 1]
+    write_card("pay", "paths: [src/pay.py]\n", "Another cause.")
+    commit(payments, "again", DAYS[2], **{"src/more.ts": "export const more = 2\n"})
+    stand()
+    assert compared == [whole, 1, 1, whole + 1], "new words are compared with all files"
+
+
+def test_markdown_cards_and_binary_files_are_not_compared(payments, stand):
+    text = CAUSE + "\n" + OLD
+    files = {"README.md": text, "src/pay.bin": text + "\0"}
+    commit(payments, "texts", DAYS[0], **files)
+    drop(payments, "src/pay.py", DAYS[1])
+    assert stand()["pay"].silenced
+
+
+def test_a_card_without_latin_letters_is_silenced(payments, write_card, stand):
+    write_card("pay", "paths: [src/pay.py]\n", "Повторная оплата", "Подождать")
+    drop(payments, "src/pay.py", DAYS[0])
+    assert stand()["pay"].silenced
+
+
+def test_what_most_cards_share_is_no_evidence(payments, write_card, stand):
+    headings = "def situation():\n    prevention = checklist = root = cause = examples = index\n"
+    commit(payments, "headings", DAYS[0], **{"src/cards.py": headings})
+    write_card("pay", "paths: [src/pay.py]\n", "```diff\ndiff --git a/index b/index\n```")
+    drop(payments, "src/pay.py", DAYS[1])
+    assert stand()["pay"].silenced
