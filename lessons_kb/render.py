@@ -33,7 +33,7 @@ _MAX_REFUTED, _MAX_OPEN, _MAX_TERMS = 3, 2, 5
 """Maximum number of items that one line names."""
 _MAX_QUOTE, _LEAST_QUOTE = 80, 30
 """Maximum length of an item or a quote in a line, in characters, at best and at worst."""
-_MAX_LINE = 160
+_MAX_LINE = 180
 """Maximum length of a line that names several items, in characters."""
 _TERMS = re.compile(r"(terms: |matched \()([^();]+)")
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*")
@@ -218,7 +218,7 @@ def _format_line(check: Check, words: Mapping[str, str], *, most: int, limit: in
     if not parts:
         return ""
     mark = "⚠ " if refuted or check.ignored else ""
-    return f"{mark}{words['checklist']}: {'; '.join(parts)} — lessons check --last"
+    return f"{mark}{words['checklist']}: {'; '.join(parts)}. {words['see']}"
 
 
 def _because(item: CheckedItem, words: Mapping[str, str]) -> str:

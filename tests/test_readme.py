@@ -126,7 +126,8 @@ def test_set_up_is_one_line_each():
     job, suite = (command_of(block).strip() for block in blocks()[:SET_UP])
     for line in (job, suite):
         assert "\n" not in line
-        assert line.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
+        assert line.startswith("python3 -m venv .venv && .venv/bin/pip install ")
+    assert "-q" not in job, "the installation takes long, so it must show what it does"
     assert " preflight " in job
     assert '-e ".[dev]"' in suite
 

@@ -19,7 +19,7 @@ from lessons_kb.version import __version__
 _MARK = "Written by `lessons install --cloud"
 _PASTE = (
     "Paste it into the settings of the environment, and set LESSONS_TRUST_COMMIT or"
-    " LESSONS_TRUST_SIGNER there. See docs/cloud.md."
+    " LESSONS_TRUST_SIGNER there."
 )
 
 

@@ -47,7 +47,7 @@ GROUPS = {
         "archive": "Retire cards that no longer apply; `restore` undoes it.",
         "delete": "Move cards to the trash; `restore` brings them back.",
         "restore": "Make ignored, archived or deleted cards active again.",
-        "index": "Update the index and report what happened to every file.",
+        "index": "Update the index; with --watch, keep it up to date.",
         "watch": "Keep the index up to date while files are edited.",
         "sync": "Push the changes of the nearest brain to a shared cluster.",
     },

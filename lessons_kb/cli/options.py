@@ -217,6 +217,19 @@ def _describe_peers(roots: Sequence[str], done: str) -> str:
     )
 
 
+def advise_add(discovery: Discovery | None = None) -> str:
+    """Return a command that writes a card here. It names a brain if the user must choose one.
+
+    ``discovery`` is the result of ``look`` for the working directory, if the command has it.
+    """
+    named = options().brains[:1]
+    if not named:
+        peers = (discovery or look(os.getcwd())).peers
+        named = tuple(os.path.relpath(root) for root in peers[:1])
+    option = f" --brain {shell_word(named[0])}" if named else ""
+    return f'lessons{option} add "what went wrong"'
+
+
 def close_brains(brains: Brains, reported: Sequence[str]) -> None:
     """Close the brains, and name the folders in them that were not read, unless ``reported``."""
     for brain in brains.members:

@@ -7,6 +7,7 @@ import os
 import typer
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cli.options import advise_add
 from lessons_kb.cli.output import is_interactive, options
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import ROWS, load
@@ -24,7 +25,7 @@ def pick_card(brains: Brains, verb: str) -> str:
     source = load(ROWS).RowSource(brains)
     rows = [row for row in source.load() if row.card is not None]
     if not rows:
-        raise InputError('no cards yet; `lessons add "what went wrong"` writes the first')
+        raise InputError(f"no cards yet; `{advise_add()}` writes the first")
     if options().no_color:
         os.environ["NO_COLOR"] = "1"  # the user's editor inherits it
     chosen = PickApp(source, rows, verb=verb).run()

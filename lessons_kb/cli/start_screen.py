@@ -14,7 +14,7 @@ from lessons_kb.brain.discovery import Discovery, describe_below, find_untrusted
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS
 from lessons_kb.cli.connected import list_connected
-from lessons_kb.cli.options import check_folder, find_project
+from lessons_kb.cli.options import advise_add, check_folder, find_project
 from lessons_kb.cli.output import (
     at_end,
     cut_cells,
@@ -44,7 +44,6 @@ _FEW_CARDS = 3
 _BRAIN_FOLDER = "lessons-brain"
 """The folder that the README proposes for the brain of a repository."""
 _NO_OWN_BRAIN = "this project has no brain of its own"
-_ADD_CARD = 'lessons add "what went wrong"'
 
 
 class BrainState(NamedTuple):
@@ -100,7 +99,7 @@ def show_state() -> None:
     discovery = look(here)
     brains = _open_brains(discovery)
     state = _read_state(discovery, brains)
-    step = _choose_next_step(state)
+    step = _choose_next_step(state, advise_add(discovery))
     if options().json:
         data = {
             "brains": [brain._asdict() for brain in state.brains],
@@ -233,8 +232,11 @@ def _find_last_lesson(
     return latest
 
 
-def _choose_next_step(state: State) -> Problem | None:
-    """Return the step that helps most now, or None if no step is open."""
+def _choose_next_step(state: State, add_card: str) -> Problem | None:
+    """Return the step that helps most now, or None if no step is open.
+
+    ``add_card`` is the command that writes a card.
+    """
     if not state.brains and not state.attention:
         return _advise_brain()
     if not any(agent.installed for agent in state.agents):
@@ -249,10 +251,10 @@ def _choose_next_step(state: State) -> Problem | None:
     if any(problem.text == _NO_OWN_BRAIN for problem in state.attention):
         return _advise_brain()
     if state.brains and not state.own_cards:
-        step = _advise_mining()
-        return step or Problem("write the first card", _ADD_CARD)
+        step = _advise_mining(add_card)
+        return step or Problem("write the first card", add_card)
     if state.brains and state.own_cards < _FEW_CARDS and not was_mined(state.brains[0].root):
-        return _advise_mining()
+        return _advise_mining(add_card)
     return None
 
 
@@ -269,7 +271,7 @@ def _advise_brain() -> Problem:
     return Problem("create a brain in this folder", "lessons init")
 
 
-def _advise_mining() -> Problem | None:
+def _advise_mining(add_card: str) -> Problem | None:
     """Return the step to search the history for lessons, or None in a young project."""
     commits = 0
     with contextlib.suppress(GitError):
@@ -277,7 +279,7 @@ def _advise_mining() -> Problem | None:
     if commits < _FEW_COMMITS:
         return None
     past = f"{counted(commits, 'commit')} without merges"
-    purpose = f"look for lessons in {past}; `{_ADD_CARD}` writes a card"
+    purpose = f"look for lessons in {past}; `{add_card}` writes a card"
     return Problem(purpose, "lessons mine")
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.cards.edit import Change, edit_header
-from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES, split_header
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.collection.merged_by_git import merges_cards
@@ -57,12 +57,19 @@ class CardEdits(CardLookup):
 
         def bump(brain: Brain, card: Card) -> Card:
             day = _format_now(brain.root, card.id)
+            before = card
 
             def edit(card: Card, text: str) -> str:
+                nonlocal before
+                before = card
                 return edit_header(text, count_again(card, task, day))
 
             bumped = self.rewrite(brain, card.id, edit)
             self.note_bump(brain, card.id, at=at, complaint=complaint)
+            if bumped.examples != before.examples:
+                with contextlib.suppress(StorageError):  # only `uncount` needs it
+                    outcomes = brain.journal.outcomes
+                    outcomes.note_examples(card.id, bumped.occurrences, before.examples)
             return bumped
 
         return _change_each(map(self.find_to_edit, names), bump)
@@ -70,7 +77,8 @@ class CardEdits(CardLookup):
     def uncount(self, *names: str) -> list[Card]:
         """Take back the last count of each card: ``occurrences`` - 1, and its former ``last-seen``.
 
-        The former ``last-seen`` is the day of the count before, as far as the journal has it.
+        The former ``last-seen`` is the day of the count before, as far as the journal has it. An
+        example that the count added is removed, if the journal has it and the card still does.
         Raises InputError for a card whose mistake was counted only once.
         """
 
@@ -88,6 +96,11 @@ class CardEdits(CardLookup):
                     changes["last-seen"] = days[1]
                 elif count == 1:
                     changes["last-seen"] = None
+                examples: tuple[str, ...] | None = None
+                with contextlib.suppress(StorageError):
+                    examples = brain.journal.outcomes.find_examples(card.id, card.occurrences)
+                if examples is not None and card.examples[:-1] == examples[1 - MAX_EXAMPLES :]:
+                    changes["examples"] = examples or None
                 return edit_header(text, changes)
 
             changed = self.rewrite(brain, card.id, edit)
@@ -220,9 +233,21 @@ def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
     return changes
 
 
-def change_status(_card: Card, text: str, *, status: str) -> str:
-    """Return the text of a card with another status."""
-    return edit_header(text, {"status": status})
+def change_status(card: Card, text: str, *, status: str) -> str:
+    """Return the text of a card with another status.
+
+    A card without `status` is active, and another status is added at the end of its header. If the
+    card becomes active again, that line is removed, and also a header that was added with it.
+    """
+    header = split_header(text).header
+    added = f"status: {card.status}"
+    if status != "active" or header is None or header.lines[-1:] != (added,):
+        return edit_header(text, {"status": status})
+    if header.lines != (added,):
+        return edit_header(text, {"status": None})
+    fence = f"---{header.eol}"
+    start = header.start - len(fence)
+    return text[:start] + text[header.end :].removeprefix(fence)
 
 
 def require_card(document: Document, path: str) -> Card:

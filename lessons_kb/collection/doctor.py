@@ -26,7 +26,7 @@ from lessons_kb.cards.keys import INVALID_HEADER
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.contradictions import find_all
 from lessons_kb.collection.draft_cards import find_draft_cards
-from lessons_kb.collection.due_escalations import count_escalations
+from lessons_kb.collection.due_escalations import find_due
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
@@ -188,7 +188,7 @@ def check_cluster(brain: Brain) -> Iterator[Health]:
     cluster = ClusterSearch(brain)
     trouble = brain.read(lambda _brain: cluster.find_trouble())
     if trouble:
-        fix = "see docs/cluster.md, or set another engine"
+        fix = "make the cluster reachable, or set another `engine` in lessons.toml"
         yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
         yield Health("ok", "cluster", "holds what is here; the daemon and the MCP server search it")
@@ -352,16 +352,20 @@ def check_paths(brain: Brain) -> Iterator[Health]:
 
 
 def check_escalation(brain: Brain) -> Iterator[Health]:
-    """Report how many lessons need a next step.
+    """Report the first lesson that needs a next step, the reason, and how many others do.
 
     The mistake of such a lesson came back, or a linter finds it.
     """
-    count = count_escalations(brain, git_top(brain.root) or brain.root)
-    if count:
-        need = "lesson needs" if count == 1 else "lessons need"
-        why = "the mistake came back, or a linter took over or gave up"
-        fix = "run `lessons escalate`, which asks before each step"
-        yield Health("warning", "escalation", f"{count:,} {need} a next step: {why}", fix)
+    due = find_due(brain, git_top(brain.root) or brain.root)
+    if not due:
+        return
+    card, reason = due[0]
+    detail = f"{clean_line(card.id)} needs a next step, because {reason}"
+    fix = f"run `lessons escalate {shell_word(card.id)}`, which shows the step and asks"
+    if due[1:]:
+        detail += f"; also due: {counted(len(due) - 1, 'other lesson')}"
+        fix += "; `lessons escalate` lists all"
+    yield Health("warning", "escalation", detail, fix)
 
 
 def check_conflicts(brain: Brain) -> Iterator[Health]:
@@ -564,7 +568,7 @@ def check_server(directory: str) -> Iterator[Health]:
         stale = probe_server(settings)
     except Unanswered as error:
         detail = f"{url} {error}; hooks give the local brain's lessons alone"
-        fix = "see docs/server.md, or `lessons uninstall --server`"
+        fix = "start the server with `lessons serve`, or run `lessons uninstall --server`"
         yield Health("warning", "server", detail, fix)
         return
     forget_failure()

@@ -14,19 +14,28 @@ from lessons_kb.cards.edit import Change
 from lessons_kb.collection.linter_rules import Linters, find_enabled_rule
 from lessons_kb.ledger.escalation import find_returns
 from lessons_kb.model import NOTE, Card
+from lessons_kb.text.sanitize import counted
 
 STOP, TAKE_BACK = "stop", "take back"
 """Steps in addition to those of the ledger, for cards whose work a linter does or stopped doing."""
 
 
-def count_escalations(brain: Brain, directory: str) -> int:
-    """Return the number of cards of a brain that need a next step. No history is read."""
-    count = 0
+def find_due(brain: Brain, directory: str) -> list[tuple[Card, str]]:
+    """Return the cards of a brain that need a next step, each with the reason."""
+    due: list[tuple[Card, str]] = []
     linters = Linters(directory)
     for card, returns in find_candidates(brain):
-        is_due = returns > 0 and card.status == "active"
-        count += is_due or judge_linter(card, linters) is not None
-    return count
+        by_linter = judge_linter(card, linters)
+        if by_linter is not None:
+            due.append((card, by_linter.reason))
+        elif returns and card.status == "active":
+            due.append((card, describe_returns(returns)))
+    return due
+
+
+def describe_returns(returns: int) -> str:
+    """Return the reason for a step if the mistake came back in ``returns`` sessions."""
+    return f"the mistake came back in {counted(returns, 'session')} that had the lesson"
 
 
 def find_candidates(brain: Brain) -> Iterator[tuple[Card, int]]:

@@ -13,7 +13,7 @@ from lessons_kb.cards.edit import Change, edit_header
 from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.card_edits import CardEdits
 from lessons_kb.collection.compose_card import insert_patterns
-from lessons_kb.collection.due_escalations import find_candidates, judge_linter
+from lessons_kb.collection.due_escalations import describe_returns, find_candidates, judge_linter
 from lessons_kb.collection.linter_rules import (
     Linters,
     RuleProposal,
@@ -123,8 +123,7 @@ def _propose(
     step = find_next_step(card)
     if not returns or card.status != "active":
         return None
-    times = counted(returns, "session")
-    reason = f"the mistake came back in {times} that had the lesson"
+    reason = describe_returns(returns)
     changes: tuple[tuple[str, Change], ...]
     if not step:
         missing = f"{card.enforced_by} is not enabled yet; add it to the project"

@@ -46,27 +46,36 @@ class CardLookup:
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
 
-    def all(self, *, notes: bool = False, aliased: bool = False) -> list[Card]:
+    def all(self, *, notes: bool = False) -> list[Card]:
         """Return every card of any status, by brain and path.
 
-        A file that belongs to two nested brains counts for the nearer brain. With ``aliased``, an
-        id that occurs in two brains begins with the alias of its brain. ``find`` accepts both
-        forms.
+        A file that belongs to two nested brains counts for the nearer brain.
         """
+        return [card for _brain, card in self._list_files(notes=notes)]
+
+    def list_aliased(self) -> list[tuple[str, Card]]:
+        """Return every card, as `all` does, with the alias of its brain.
+
+        An id that occurs in two brains begins with this alias. ``find`` accepts both forms.
+        """
+        files = self._list_files(notes=False)
+        count = Counter(card.id for _brain, card in files)
+        cards: list[tuple[str, Card]] = []
+        for brain, card in files:
+            is_unique = count[card.id] == 1
+            shown = card if is_unique else replace(card, id=f"{brain.alias}:{card.id}")
+            cards.append((brain.alias, shown))
+        return cards
+
+    def _list_files(self, *, notes: bool) -> list[tuple[Brain, Card]]:
+        """Return every card with its brain. Notes count only with ``notes``."""
         self._brains.refresh()
         by_file: dict[str, tuple[Brain, Card]] = {}
         for brain in self._brains.members:
             for card in brain.read(lambda brain: brain.catalogue.all_cards()):
                 if notes or card.kind != NOTE:
                     by_file.setdefault(f"{brain.root}/{card.id}", (brain, card))
-        if not aliased or len(self._brains.members) == 1:
-            return [card for _brain, card in by_file.values()]
-        count = Counter(card.id for _brain, card in by_file.values())
-        cards: list[Card] = []
-        for brain, card in by_file.values():
-            is_unique = count[card.id] == 1
-            cards.append(card if is_unique else replace(card, id=f"{brain.alias}:{card.id}"))
-        return cards
+        return list(by_file.values())
 
     def check_free(self, path: str) -> None:
         """Raise InputError if a path on disk is the path of a card, even of an unreadable card."""

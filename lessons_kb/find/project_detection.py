@@ -146,7 +146,7 @@ def describe_unused(brains: Brains) -> Iterator[str]:
     if bad:
         yield f"{counted(bad, 'pattern')} cannot be used; `lessons lint` says why"
     elif not searched:
-        yield "no card has patterns; add `detect:` to a card, see docs/detect.md"
+        yield "no card has patterns; add `detect:` to a card"
 
 
 GLANCE_SECONDS = 3.0

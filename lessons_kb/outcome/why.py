@@ -6,6 +6,7 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import log
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -73,6 +74,8 @@ class Verdict:
     id: str
     title: str = ""
     """The title of the card, or "" if the card was deleted."""
+    symptom: str = ""
+    """The symptom of a given or offered card that is closest to the prompt, or ""."""
     given: bool
     how: str = "prompt"
     """The occasion, which is ``prompt``, ``file`` (before its change) or ``compaction``."""
@@ -158,8 +161,8 @@ def explain_prompt(
     options = RetrievalOptions(session=session, paths=tuple(paths), stage=stage, context=False)
     block = preflight(brains, prompt, options, fresh=True, remember=False)
     hits = (*block.lessons, *block.offered, *block.withheld)
-    titles = {shown_name(hit): hit.card.title for hit in hits}
-    verdicts = [_add_title(_make_verdict(card), titles) for card in list_outcomes(block)]
+    cards = {shown_name(hit): hit.card for hit in hits}
+    verdicts = [_describe_card(_make_verdict(card), cards, prompt) for card in list_outcomes(block)]
     query = Query(text=prompt, stage=stage, paths=tuple(paths), limit=HIT_LIMIT)
     verdicts = _explain_nearest(brains, query, verdicts)
     verdicts = _explain_broad_paths(brains, paths, verdicts)
@@ -198,8 +201,26 @@ def _explain_broad_paths(
     return explained
 
 
-def _add_title(verdict: Verdict, titles: Mapping[str, str]) -> Verdict:
-    return replace(verdict, title=titles.get(verdict.id, ""))
+def _describe_card(verdict: Verdict, cards: Mapping[str, Card], prompt: str) -> Verdict:
+    """Add the title of a card and, if it was given or offered, its symptom closest to a prompt."""
+    card = cards.get(verdict.id)
+    if card is None:
+        return verdict
+    reached = verdict.given or verdict.offered
+    symptom = _find_closest_symptom(card, prompt) if reached else ""
+    return replace(verdict, title=card.title, symptom=symptom)
+
+
+def _find_closest_symptom(card: Card, prompt: str) -> str:
+    """Return the symptom that shares the rarest words with a prompt, or "" if none shares any."""
+    asked = set(analyze(prompt))
+    closest, most = "", 0.0
+    for symptom in card.symptoms:
+        shared = asked.intersection(analyze(symptom))
+        nats = sum(-log(share_of(term)) for term in shared)
+        if nats > most:
+            closest, most = symptom, nats
+    return closest
 
 
 def find_why(brains: Brains, session: str | None = None) -> Why | None:
@@ -225,8 +246,9 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
     ids = {verdict.id.rpartition(":")[2] for verdict in noted}
     ids |= {row.card for _brain, row in injections}
     cards = _CardsByBrain(members, ids)
-    titles = cards.list_titles()
-    verdicts = [_add_title(verdict, titles) for verdict in noted]
+    by_name = cards.list_by_name()
+    text = prompt.text if prompt else ""
+    verdicts = [_describe_card(verdict, by_name, text) for verdict in noted]
     if prompt is not None and outcomes is not None:
         query = Query(text=prompt.text, limit=HIT_LIMIT)
         verdicts = _explain_nearest(brains, query, verdicts)
@@ -330,16 +352,16 @@ class _CardsByBrain:
             brain: {card.id: card for card in find_cards(brain, ids)} for brain in brains
         }
 
-    def list_titles(self) -> dict[str, str]:
-        """Return a mapping from ids, with and without the alias of the brain, to titles. The
+    def list_by_name(self) -> dict[str, Card]:
+        """Return a mapping from ids, with and without the alias of the brain, to cards. The
         nearest brain wins.
         """
-        titles: dict[str, str] = {}
+        by_name: dict[str, Card] = {}
         for brain, cards in reversed(self._cards.items()):
             for card in cards.values():
-                titles[card.id] = card.title
-                titles[f"{brain.alias}:{card.id}"] = card.title
-        return titles
+                by_name[card.id] = card
+                by_name[f"{brain.alias}:{card.id}"] = card
+        return by_name
 
     def make_verdict(self, brain: Brain, row: Injection) -> Verdict:
         """Return the verdict for an injection."""

@@ -137,16 +137,26 @@ def end_start() -> None:
         os.unlink(hook_client.starting_path(hook_client.socket_path(who)))
 
 
-def stop_daemon() -> bool:
-    """Stop the running daemon and wait for its end. Return whether a daemon was running."""
+def stop_daemon() -> dict[str, Any] | None:
+    """Stop the daemon and wait for its end. Return its answer, or None if no daemon was running.
+
+    Wait first for a daemon that is starting.
+    """
     until = time.monotonic() + _STOP_SECONDS
-    while ask_daemon(STOP) is None:
-        if not _find_holder_pid() or time.monotonic() > until:
-            return False
-        time.sleep(0.02)  # a starting daemon will answer soon
+    while (answer := ask_daemon(STOP)) is None:
+        if not (_find_holder_pid() or is_starting()) or time.monotonic() > until:
+            return None
+        time.sleep(0.02)
     while (ask_daemon(STATUS) is not None or _find_holder_pid()) and time.monotonic() < until:
         time.sleep(0.02)
-    return True
+    return answer
+
+
+def is_starting() -> bool:
+    """Return whether a hook has started a daemon that does not listen yet."""
+    with contextlib.suppress(OSError):
+        return hook_client.is_starting(hook_client.identity(dict(os.environb)))
+    return False
 
 
 def find_obstacle() -> str:
@@ -188,6 +198,8 @@ def find_daemon() -> Health:
     elif obstacle := find_obstacle():
         detail = f"cannot start: {obstacle}"
         fix = "hooks answer without it; the next one after that starts it"
+    elif is_starting():
+        detail = "starting"
     elif pid := _find_holder_pid():
         detail = f"running as pid {pid}, but does not answer"
         fix = f"if its socket was removed, it ends within seconds; else run `kill {pid}`"

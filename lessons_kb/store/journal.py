@@ -220,6 +220,10 @@ def redact_record(record: dict[str, Any]) -> dict[str, Any]:
 INJECTED = "injected"
 """The counter that the journal itself increments; callers increment the others."""
 BUMPED = "bumped"
+_EXAMPLES = "examples before "
+"""The beginning of the name of a fact: the examples of a card before its last counts."""
+_MAX_NOTED = 20
+"""The maximum number of counts of a card whose examples are recorded."""
 TOKENS, SESSIONS = "tokens", "sessions"
 _COUNT = """
 INSERT INTO counts VALUES (?, ?, ?, ?)
@@ -259,6 +263,23 @@ class Outcomes(_Table):
         for day, times in self._db.run(sql, (card, counter)):
             days += [day] * times
         return days[:2]
+
+    def note_examples(self, card: str, count: int, examples: Sequence[str]) -> None:
+        """Record the examples that a card had before its mistake was counted for the nth time."""
+        noted = {**self._read_examples(card), str(count): list(examples)}
+        newest = sorted(noted, key=int)[-_MAX_NOTED:]
+        value = json.dumps({name: noted[name] for name in newest})
+        self._db.run("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_EXAMPLES + card, value))
+
+    def find_examples(self, card: str, count: int) -> tuple[str, ...] | None:
+        """Return the examples that `note_examples` recorded for a count, or None."""
+        examples = self._read_examples(card).get(str(count))
+        return None if examples is None else tuple(examples)
+
+    def _read_examples(self, card: str) -> dict[str, list[str]]:
+        value = self._db.value("SELECT value FROM facts WHERE name = ?", (_EXAMPLES + card,))
+        noted: dict[str, list[str]] = json.loads(value) if value else {}
+        return noted
 
     def uncount(self, card: str, counter: str, *, day: str) -> None:
         """Decrease a counter of a card for a day by one."""

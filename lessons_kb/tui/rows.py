@@ -170,12 +170,12 @@ class Preview:
     """Whether the text is rendered as Markdown. Otherwise it is shown without changes."""
 
 
-def _describe(card: Card) -> list[str]:
+def _describe(card: Card, today: dt.date) -> list[str]:
     """Return lines with a card's id, its facts and its scope."""
     last = card.last_seen or card.created
     facts = [card.kind, card.severity, card.status, f"seen {card.occurrences}×"]
     if last:
-        facts.append(f"last {last}")
+        facts.append(f"last {age(last, today)} ago")
     if card.source == "auto":
         facts.append("from a draft")
     scope = {
@@ -303,8 +303,10 @@ class RowSource:
     Every method may raise LessonsError. Any thread may call it.
     """
 
-    def __init__(self, brains: Brains) -> None:
+    def __init__(self, brains: Brains, *, day: dt.date | None = None) -> None:
+        """Create the source. ``day`` is the date from which ages are counted, by default today."""
         self.brains = brains
+        self.day = day or dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.undoing = Undoing(brains)
         self._effects: Mapping[str, Effect] = {}
 
@@ -441,7 +443,11 @@ class RowSource:
         remarks = [clean_line(remark) for remark in list_remarks(card, today())]
         view = Preview(
             title=clean_line(card.title),
-            facts=(*_describe(card), *remarks, *(_describe_effect(effect) if effect else ())),
+            facts=(
+                *_describe(card, self.day),
+                *remarks,
+                *(_describe_effect(effect) if effect else ()),
+            ),
             warnings=tuple(map(finding_line, findings)),
             text=re.sub(r"\A\s*# [^\n]*\n?", "", body),  # the preview has the title already
         )

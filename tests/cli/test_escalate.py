@@ -141,8 +141,11 @@ def test_without_a_return_nothing_is_proposed(lessons, project):
 def test_doctor_and_stats_name_what_came_back(lessons, health, project, come_back):
     come_back("one")
     (line,) = health("escalation", project)
-    assert line.detail.startswith("1 lesson needs a next step")
-    assert "lessons escalate" in line.fix
+    assert line.detail == (
+        "lessons/yaml.md needs a next step, because the mistake came back in 1 session that had "
+        "the lesson"
+    )
+    assert "`lessons escalate lessons/yaml.md`" in line.fix
     assert "lessons escalate" in lessons("stats").out
 
 

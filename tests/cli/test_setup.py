@@ -211,6 +211,17 @@ def test_purge_leaves_no_empty_folder(lessons, machine, monkeypatch):
     assert set(machine.rglob("*")) == before
 
 
+def test_purge_keeps_an_empty_folder_that_existed_before(lessons, machine, monkeypatch):
+    monkeypatch.setenv("LESSONS_DAEMON", "0")
+    share = machine / ".local" / "share"
+    share.mkdir(parents=True)
+    lessons("setup", "--yes")
+    assert (machine / ".local" / "state").is_dir()
+    assert lessons("setup", "--undo", "--purge", "--yes").code == 0
+    assert share.is_dir()
+    assert not (machine / ".local" / "state").exists()
+
+
 def test_purge_keeps_the_text_that_the_user_wrote_into_a_command_and_names_the_file(lessons, home):
     (home / ".claude").mkdir()
     lessons("setup", "--yes")

@@ -210,3 +210,27 @@ def test_trust_does_not_pick_between_a_trusted_and_an_unknown_brain(repo, lesson
     write(repo, "other/lessons/a.md", "# A\n")
     lessons("trust", "--revoke", "docs/second")
     assert "3 brains, docs/second, lessons-brain and other" in lessons("trust").err
+
+
+def test_advice_to_add_a_card_names_a_brain_that_add_accepts(repo, lessons):
+    advice = '`lessons --brain docs/second add "what went wrong"`'
+    assert advice in lessons("list").err
+    assert advice in lessons("stats").err
+    assert lessons("install", "claude-code").code == 0
+    step = json.loads(lessons("--json").out)["next"]
+    assert f"`{step['command']}`" == advice
+
+
+def test_list_names_the_brain_of_each_card(repo, lessons, at_terminal):
+    lessons("--brain", "docs/second", "add", TITLE, *LESSON)
+    assert "BRAIN" not in lessons("list").out
+    lessons("--brain", "lessons-brain", "add", "Deployed on a Friday evening", *LESSON)
+    header, *rows = [line.split("\t") for line in lessons("list").out.splitlines()]
+    assert header[-1] == "BRAIN"
+    assert {row[header.index("TITLE")]: row[-1] for row in rows} == {
+        TITLE: "second",
+        "Deployed on a Friday evening": "lessons-brain",
+    }
+    for row in json.loads(lessons("list", "--json").out):
+        assert lessons("show", f"{row['brain']}:{row['id']}").code == 0
+    assert at_terminal("list")[1].endswith("BRAIN")

@@ -33,6 +33,15 @@ def test_the_whole_text(lessons, brain, request):
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
+def test_the_closest_symptom_of_a_given_card_is_named(lessons, brain):
+    lessons("preflight", PROMPT)
+    for data in (lessons("why", "--json").out, lessons("why", PROMPT, "--json").out):
+        given = json.loads(data)["verdicts"][0]
+        assert given["symptom"] in (brain / given["id"]).read_text("utf-8")
+        assert "runs a script" in given["symptom"]
+    assert f"closest symptom: “{given['symptom']}”" in lessons("why").out
+
+
 def test_nothing_known_is_one_line(lessons, brain):
     result = lessons("why")
     expected = "no prompts recorded yet; `lessons why PROMPT` explains a prompt\n"

@@ -51,10 +51,18 @@ def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installa
             connection.sendall(junk)
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(100) == b""
-    assert "daemon is stopping" in installation.lessons("daemon", "stop")
+    assert installation.lessons("daemon", "stop") == "the daemon has stopped\n"
     wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
     assert "daemon: not running" in installation.lessons("daemon", "status")
+
+
+def test_stop_also_stops_a_daemon_that_still_starts(installation):
+    assert LESSON in installation.prompt("first")
+    assert "not running" not in installation.lessons("daemon", "status")
+    assert installation.lessons("daemon", "stop") == "the daemon has stopped\n"
+    wait_until(lambda: not installation.pids())
+    assert "daemon: not running" in installation.lessons("daemon", "stop")
 
 
 ENDLESS = """\

@@ -44,8 +44,8 @@ CLAIM = "Every chat id is checked. I added a test that covers the rejection."
 
 
 @pytest.mark.parametrize(("language", "calls", "answer", "line"), [
-    ("en", [WRITE], LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
-    ("en", [WRITE], "Done.", f"⚠ Checklist: not seen: “{ITEMS[1]}” — lessons check --last"),
+    ("en", [WRITE], LEFT, f"⚠ Checklist: the agent left out “{ITEMS[1]}” (“{LEFT[6:]}”). See `lessons check --last`."),
+    ("en", [WRITE], "Done.", f"⚠ Checklist: this turn does not show “{ITEMS[1]}”. See `lessons check --last`."),
     ("en", [WRITE], "Done. Anything else?", ""),
     ("ko", [WRITE], LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
     # a question about what was left out is enough, and leaves open items open
@@ -55,7 +55,7 @@ CLAIM = "Every chat id is checked. I added a test that covers the rejection."
     ("en", [], LEFT, ""),
     ("en", [run("git status"), run("cat a.py"), ("Read", {"file_path": "a"})], LEFT, ""),
     # a claim of what never happened
-    ("en", [WRITE, run("git status")], CLAIM, f"⚠ Checklist: “{ITEMS[1]}”: “I added a test that "),
+    ("en", [WRITE, run("git status")], CLAIM, f"⚠ Checklist: for “{ITEMS[1]}” it says “I added a test that "),
 ])  # fmt: skip
 def test_what_is_left_is_told_in_the_language_of_the_brain(
     project, turn, language, calls, answer, line
@@ -107,8 +107,8 @@ def test_closings_are_asked_for_and_held_against_what_happened(project, claude, 
     answer = "Fine.\n\nLessons: L1.1 done bot/main.py:1; L1.2 done tests/test_bot.py:9\n"
     line = turn(answer, write(project, "bot/main.py", "x = 1\n"))
     assert line == (
-        "⚠ Checklist: “Cover the rejection with a test”: “L1.2 done tests/test_bot.py:9”, but this "
-        "file was not changed — lessons check --last"
+        "⚠ Checklist: for “Cover the rejection with a test” it says “L1.2 done tests/test_bot.py:9”, but this "
+        "file was not changed. See `lessons check --last`."
     )
     with Brain.open(project) as brain:
         assert [item.state for item in brain.check_last().items] == ["shown", "contradicted"]
@@ -128,7 +128,7 @@ def test_a_mistake_that_was_left_in_the_change_is_contradicted(project, turn):
     line = turn("Done, it runs without a shell.", write(project, "bot/main.py", wrong))
     assert line == (
         "⚠ Checklist: “Run a telegram command without a shell”: the mistake is in the change "
-        "(bot/main.py: subprocess.run(command, shell=True)) — lessons check --last"
+        "(bot/main.py: subprocess.run(command, shell=True)). See `lessons check --last`."
     )
 
 
@@ -223,6 +223,6 @@ symptoms: [add a feature to the docs]
         return claude.stop(answer).line
 
     line = play(1, "The page has the feature. All tests pass.", "just test")
-    named = "not seen: “Run just cog after a change of the docs” — lessons check --last"
+    named = "this turn does not show “Run just cog after a change of the docs”. See `lessons"
     assert named in line
     assert "not seen" not in play(2, "Done again.")

@@ -113,7 +113,7 @@ def drive(brain):
 
     def run(play, *, size=(80, 24), on=brain):
         async def main():
-            app = ManageApp(RowSource(on), today=TODAY)
+            app = ManageApp(RowSource(on, day=TODAY), today=TODAY)
             async with app.run_test(size=size) as pilot:
                 hand = Hand(app, pilot)
                 await hand.settle()

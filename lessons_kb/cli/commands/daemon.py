@@ -35,11 +35,12 @@ def daemon(
                     hook_daemon.find_obstacle() or hook_daemon.read_record().get("error", "")
                 )
         return
-    answer = hook_daemon.ask_daemon(hook_daemon.STATUS if action == "status" else hook_daemon.STOP)
+    is_stop = action == "stop"
+    answer = hook_daemon.stop_daemon() if is_stop else hook_daemon.ask_daemon(hook_daemon.STATUS)
     if options().json:
         print_json(answer)
-    elif answer is not None and action == "stop":
-        print("the daemon is stopping")
+    elif answer is not None and is_stop:
+        print("the daemon has stopped")
     else:
         health = hook_daemon.find_daemon()
         print(health.detail if answer else f"daemon: {health.detail}")

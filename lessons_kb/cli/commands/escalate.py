@@ -44,7 +44,7 @@ def escalate(
         Option(
             "--detect",
             metavar="PATTERN",
-            help="Pattern for the step; see docs/detect.md.",
+            help="Pattern for the step: regular expression, `ast: …` or `command: …`.",
         ),
     ] = None,
     dry_run: DryRun = False,

@@ -23,9 +23,9 @@ def index(
         bool, Option("--watch", help="Keep the index up to date until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Update the index and report what happened to every file.
+    """Update the index; with --watch, keep it up to date.
 
-    A search updates the index by itself.
+    The command reports what happened to every file. A search updates the index by itself.
 
     Example: lessons index --rebuild
     """

@@ -80,9 +80,8 @@ def install(
 
     Comments and other entries are preserved. A second run changes nothing. `lessons uninstall`
     restores the former files. With `git`, git merges cards key by key: counts are added, and lists
-    are combined. With `--server`, prompts are sent to a server, without secrets: see
-    docs/server.md. With `--cloud`, the setup script of a cloud environment is printed, or written
-    where its agent reads it: see docs/cloud.md.
+    are combined. With `--server`, prompts are sent to a server, without secrets. With `--cloud`,
+    the setup script of a cloud environment is printed, or written where its agent reads it.
 
     Example: lessons install claude-code --dry-run
     """

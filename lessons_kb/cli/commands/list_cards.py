@@ -9,7 +9,7 @@ from typer import Option
 
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import OnlyProject, OnlyStage, say_stale
+from lessons_kb.cli.options import OnlyProject, OnlyStage, advise_add, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
 from lessons_kb.cli.untrusted_cards import open_to_read
 from lessons_kb.collection.lookup import CardLookup, names
@@ -22,7 +22,7 @@ ROWS = 20
 """The default of ``--limit``."""
 
 
-_COLUMNS = ("id", "stage", "count", "title", "project", "last task", "age")
+_COLUMNS = ("id", "stage", "count", "title", "project", "last task", "last seen")
 
 
 _WIDE = ("title", "id", "count", "age", "stage", "project", "last task")
@@ -89,7 +89,10 @@ def list_cards(
         brain.refresh()
         load(JUDGE_CARDS).refresh_standings(brain)
     today = read_today().isoformat()
-    every_card = CardLookup(brains).all(aliased=True)
+    by_alias = CardLookup(brains).list_aliased()
+    every_card = [card for _alias, card in by_alias]
+    brain_of = {card.id: alias for alias, card in by_alias}
+    has_several = len(set(brain_of.values())) > 1
 
     def is_wanted(card: Card) -> bool:
         return (
@@ -106,7 +109,7 @@ def list_cards(
     shown = cards if all_ else cards[:limit]
     say_stale(brains)
     if options().json:
-        print_json([as_data(card) for card in shown])
+        print_json([{**as_data(card), "brain": brain_of[card.id]} for card in shown])
         return
     if not cards:
         if stale and every_card:
@@ -114,22 +117,28 @@ def list_cards(
         elif every_card:
             say(f"none of {counted(len(every_card), 'card')} matches; remove a filter")
         else:
-            say('no cards yet; `lessons add "what went wrong"` writes the first')
+            say(f"no cards yet; `{advise_add()}` writes the first")
         return
+    brain_column = ("brain",) if has_several else ()
     if stale:
-        remarks = []
+        remarks: list[tuple[str, ...]] = []
         for card in shown:
             title = untrusted.mark(card.id, card.title)
-            remarks.append((card.id, "; ".join(list_remarks(card, today)), title))
-        print_table(("id", "why", "title"), remarks)
+            cells = (card.id, "; ".join(list_remarks(card, today)), title, brain_of[card.id])
+            remarks.append(cells if has_several else cells[:-1])
+        print_table(("id", "why", "title", *brain_column), remarks)
         return
-    rows = [_describe(card, untrusted.mark(card.id, card.title)) for card in shown]
+    rows: list[dict[str, str]] = []
+    for card in shown:
+        row = _describe(card, untrusted.mark(card.id, card.title))
+        rows.append({**row, "brain": brain_of[card.id]})
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
         # Each card has one line, with its title first, and the shortest id that commands accept.
         short = CardLookup(brains).shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
         columns = _WIDE if width >= _ROOM else _NARROW
+    columns += brain_column
     print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")
     if len(shown) < len(cards):
         say(f"{len(cards) - len(shown)} more; use --all")
@@ -156,4 +165,5 @@ def _describe(card: Card, title: str) -> dict[str, str]:
         "project": card.project or "",
         "last task": card.examples[-1] if card.examples else "",
         "age": age(card.latest_day, today),
+        "last seen": card.latest_day[:10],
     }

@@ -15,8 +15,7 @@ def lsp() -> None:
     """Serve lessons to an editor, over standard input and output.
 
     The server checks cards while you write them, and marks the mistakes that their `detect`
-    patterns describe in source code. See
-    docs/editors.md for the settings of each editor.
+    patterns describe in source code. The settings of your editor name this command.
 
     Example: lessons lsp
     """

@@ -91,7 +91,7 @@ def serve(
 
     A token gives access to the brains that --brain names, by the names under which they are
     served, and is shown once. If there is no token, every program and user of this machine can
-    send requests. See docs/server.md.
+    send requests.
 
     Example: lessons serve shop=~/src/shop
     """

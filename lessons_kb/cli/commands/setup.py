@@ -178,7 +178,7 @@ def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
         lines.append(f"Removed {_short(removed)}.")
     completion = [_short(change.path) for change in remove_completion()]
     lines += [f"Removed the shell completion from {path}." for path in completion]
-    if stop_daemon():
+    if stop_daemon() is not None:
         lines.append("The daemon was stopped.")
     lines += _describe_left(results)
     if (state or refused) and lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from typer import Option
@@ -11,7 +11,7 @@ from typer import Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, open_brain
+from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, advise_add, open_brain
 from lessons_kb.cli.output import (
     options,
     print_beside,
@@ -143,7 +143,7 @@ def stats(
     """Show what was injected, which mistakes recurred, what helps.
 
     With `[effect] withhold = 0.1` in your own settings, each lesson is withheld from a tenth of
-    your sessions for comparison; see docs/effect.md.
+    your sessions for comparison.
 
     Example: lessons stats telegram-allowlist
     """
@@ -173,7 +173,7 @@ def stats(
     elif stage is not None or project is not None:
         say("no cards match; remove a filter")
     else:
-        say('no cards yet; `lessons add "what went wrong"` writes the first')
+        say(f"no cards yet; `{advise_add()}` writes the first")
 
 
 def _shorten_names(brains: Brains, overview: Overview) -> Mapping[str, str]:
@@ -249,8 +249,7 @@ def _print_overview(overview: Overview, short_names: Mapping[str, str]) -> None:
         meanings = [text for name, text in _COLUMNS.items() if name in shown]
         if any(effect.verdict == "no facts yet" for effect in most_injected):
             meanings.append(_NO_FACTS)
-        for meaning in meanings:
-            print_wrapped(meaning)
+        _explain(meanings)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
         _print_title(f"Proposals ({len(proposed)}); nothing changes until you decide")
         proposed.sort(key=lambda effect: _URGENT.index(effect.proposal))
@@ -306,8 +305,13 @@ def _print_effect(effect: Effect, history: History) -> None:
     print_table(("day", *columns.values()), table, right=" ".join(columns.values()))
     if len(days) > _DAYS:
         say(f"{counted(len(days) - _DAYS, 'day')} earlier; use --json")
-    for meaning in map(_HISTORY_TEXTS.get, columns):
-        if meaning:
+    _explain(_HISTORY_TEXTS[event] for event in columns if event in _HISTORY_TEXTS)
+
+
+def _explain(meanings: Iterable[str]) -> None:
+    """Print the meanings of columns on a terminal. A program that reads a pipe gets only rows."""
+    if sys.stdout.isatty():
+        for meaning in meanings:
             print_wrapped(meaning)
 
 

@@ -41,7 +41,7 @@ _HEADING = (
 
 
 def trial(
-    file: Annotated[str, Argument(metavar="TASKS", help="TOML or JSON lines; see docs/trial.md.")],
+    file: Annotated[str, Argument(metavar="TASKS", help="Tasks in TOML or JSON lines.")],
     agent: Annotated[
         str,
         Option(
@@ -51,7 +51,7 @@ def trial(
         ),
     ] = "",
     arms: Annotated[
-        str, Option("--arms", metavar="LIST", help="Arms to compare; see docs/trial.md.")
+        str, Option("--arms", metavar="LIST", help=f"Arms to compare: {', '.join(ARMS)}.")
     ] = ",".join(ARMS[:2]),
     runs: Annotated[
         int, Option("--runs", metavar="N", min=1, help="Runs of each task in each arm.")

@@ -240,6 +240,8 @@ def _list_verdicts(
         reason = reason.removeprefix("suppressed: ").removeprefix(OFFERED)
         if reason:
             yield f"    {reason}{f' [{verdict.rule}]' if verdict.rule else ''}"
+        if verdict.symptom:
+            yield f"    closest symptom: “{clean_line(verdict.symptom)}”"
         if verdict.is_below_threshold and verdict.lesson_at is not None:
             yield f"    {_tell_difference(verdict)}"
     if not verdicts:
