@@ -18,7 +18,7 @@ from lessons_kb.model import FILE, GLOB, Anchor
 from lessons_kb.store.file_history import FileHistory, Removal
 from lessons_kb.text.name_changes import UNREADABLE
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 PRESENT, MOVED, GONE, NEVER = ("present", "moved", "gone", "never")
 UNCLEAR = "unclear"
@@ -34,6 +34,8 @@ _PACKAGE_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "mod.rs")
 _MOST_HOPS = 50
 _MOST_CANDIDATES = 300
 """The maximum number of former files that are looked up for one name."""
+_MOST_REMOVED = 3
+"""The maximum number of removed files of one name that are compared with the files of today."""
 _MOST_TARGETS = 5
 """The maximum number of files that replace a glob, because nobody would write a longer list."""
 
@@ -48,6 +50,8 @@ class Fate:
     """The present location, as paths or as one glob."""
     commit: str = ""
     """The last commit that moved or removed it."""
+    last_path: str = ""
+    """The path of the file that this commit removed, if it is known."""
     day: str = ""
     """The ISO date of that commit."""
 
@@ -185,6 +189,18 @@ class ProjectFiles:
             paths = self._list_former_files(anchor.name)
         return any(self._history.has_file(path, on=on) for path in paths)
 
+    def list_removed(self, anchor: Anchor) -> list[Fate]:
+        """Return the fates of the files of an anchor that were removed, the last ones first.
+
+        There are at most ``_MOST_REMOVED``.
+        """
+        if anchor.kind == GLOB:
+            paths = self._match_former(anchor.name) or ()
+        else:
+            paths = self._list_former_files(anchor.name)
+        fates = {fate for path in paths if (fate := self._find_path(path)).last_path}
+        return sorted(fates, key=lambda fate: (fate.day, fate.last_path))[: -_MOST_REMOVED - 1 : -1]
+
     def has_matched(self, glob: str) -> bool:
         """Return whether a glob matches a file of HEAD or of the history."""
         former = self._match_former(glob)
@@ -221,11 +237,12 @@ class ProjectFiles:
             package = self._find_package(current)
             if package and not target:
                 return _describe(MOVED, removal, package + _BELOW)
+            last_path = current
             current = target or self._find_copy(removal, current)
             if not current and self._history.has_gap(removal.commit):
                 return _UNCLEAR
             if not current:
-                return _describe(GONE, removal)
+                return replace(_describe(GONE, removal), last_path=last_path)
             if UNREADABLE in current:  # no card can name this path
                 return _UNCLEAR
             if current in self._head:

@@ -280,8 +280,12 @@ def _judge_all(
         silenced = {number: standing for number, standing in standings.items() if standing.silenced}
         names |= read_names(silenced.keys() - names.keys())
         project.look_up_names(names.values())
-        nameless = [number for number in silenced if not project.has_any(names[number])]
-        rewritten = project.rewritten.find({number: read_body_of(number) for number in nameless})
+        nameless = {
+            number: card
+            for number, card in cards.items()
+            if number in silenced and not project.has_any(names[number])
+        }
+        rewritten = project.find_rewritten(nameless, read_body_of)
         for number, standing in silenced.items():
             if number not in nameless or number in rewritten:
                 standings[number] = replace_silence(standing)
@@ -301,7 +305,7 @@ class _Project:
         brains = {brain.root, *find_below(top)} - {top}
         folders = [os.path.relpath(root, top).replace(os.sep, "/") for root in brains]
         self._symbols = Symbols(top, history, folders)
-        self.rewritten = RewrittenCode(top, history, folders)
+        self._rewritten = RewrittenCode(top, history, folders)
         self._edits: Mapping[tuple[str, str], FileVersion] = {}
 
     def look_up(self, cards: Sequence[_Card], names: Iterable[AbstractSet[str]]) -> None:
@@ -379,6 +383,22 @@ class _Project:
         files are gone.
         """
         return any(self._symbols.is_present(name) for name in names)
+
+    def find_rewritten(
+        self, cards: Mapping[K, _Card], read_body: Callable[[K], str]
+    ) -> AbstractSet[K]:
+        """Return the cards of which HEAD has a file about the same thing. Their files are gone."""
+        removed: dict[K, list[tuple[str, str]]] = {}
+        for key, card in cards.items():
+            files = [anchor for anchor in card.claims.anchors if anchor.kind != SYMBOL]
+            fates = [fate for anchor in files for fate in self.files.list_removed(anchor)]
+            removed[key] = [(f"{fate.commit}^", fate.last_path) for fate in fates]
+        names = [name for own in removed.values() for name in own]
+        contents = dict(zip(names, self._read_files(names), strict=True))
+        return self._rewritten.find(
+            {key: read_body(key) for key in cards},
+            {key: [contents[name] for name in own] for key, own in removed.items()},
+        )
 
     def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
         """Return a silenced standing to which the commits that removed its symbols are added."""

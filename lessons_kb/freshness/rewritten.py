@@ -17,9 +17,11 @@ from lessons_kb.process.git_history import list_added_blobs, list_blobs, read_te
 from lessons_kb.store.file_history import FileHistory, Match
 
 _LEAST_SHARE = 0.33
-"""The share of a card's words that one file must have. Rare words count more.
+_LEAST_FILE_SHARE = 0.45
+"""The shares of the words of a card, and of a removed file, that one file must have. Rare words
+count more.
 
-It was chosen with the cards of ``benchmarks/judged/gone_cards.jsonl``, sets 1 to 3.
+They were chosen with the cards of ``benchmarks/judged/gone_cards.jsonl``, sets 1 to 4.
 """
 _SHORTEST_WORD = 3
 _ALL_BYTES = [bytes([number]) for number in range(256)]
@@ -40,19 +42,30 @@ class RewrittenCode:
         self._history = history
         self._excluded = excluded
 
-    def find(self, texts: Mapping[K, str]) -> set[K]:
-        """Return the cards of which HEAD has a file about the same thing, given their bodies."""
-        if not texts:
+    def find(self, bodies: Mapping[K, str], removed: Mapping[K, Iterable[bytes]]) -> set[K]:
+        """Return the cards of which HEAD has a file about the same thing.
+
+        ``bodies`` are the texts of cards, and ``removed`` the contents of the files that were
+        removed. HEAD has such a file if it shares enough words with one of these.
+        """
+        if not bodies:
             return set()
-        words = {key: _read_card_words(text) for key, text in texts.items()}
-        names = {key: _name(own) for key, own in words.items()}
+        texts: dict[str, frozenset[str]] = {}
+        wanted: list[tuple[K, str, float]] = []
+        for key, body in bodies.items():
+            parts = [(_METADATA.sub("", body).encode("utf-8", "replace"), _LEAST_SHARE)]
+            parts += [(content, _LEAST_FILE_SHARE) for content in removed.get(key, ())]
+            for content, least in parts:
+                words = frozenset(_split(content))
+                texts[_name(words)] = words
+                wanted.append((key, _name(words), least))
         matches = self._update(self._history.read_matches())
-        new = {name: words[key] for key, name in names.items() if name not in matches}
+        new = {name: words for name, words in texts.items() if name not in matches}
         if new:
             blobs = list_blobs(self._top, self._excluded)
             matches |= _find_matches(new, read_text_objects(self._top, blobs))
-        self._history.write_matches({name: matches[name] for name in names.values()})
-        return {key for key, name in names.items() if matches[name].share >= _LEAST_SHARE}
+        self._history.write_matches({name: matches[name] for name in texts})
+        return {key for key, name, least in wanted if matches[name].share >= least}
 
     def _update(self, matches: Mapping[str, Match]) -> dict[str, Match]:
         """Return the matches in HEAD, given those in the HEAD that was compared last.
@@ -76,13 +89,13 @@ class RewrittenCode:
 
 
 def _find_matches(
-    cards: Mapping[str, frozenset[str]], files: Iterable[tuple[str, bytes]]
+    texts: Mapping[str, frozenset[str]], files: Iterable[tuple[str, bytes]]
 ) -> dict[str, Match]:
-    """Return the file that has the largest share of the words of each card.
+    """Return the file that has the largest share of the words of each text.
 
     ``files`` are the names and contents of blobs.
     """
-    wanted = frozenset[str]().union(*cards.values())
+    wanted = frozenset[str]().union(*texts.values())
     counts: Counter[str] = Counter()
     found: list[tuple[str, tuple[str, ...]]] = []
     for blob, content in files:
@@ -91,7 +104,7 @@ def _find_matches(
         found.append((blob, tuple(present)))
     matches = {}
     owners: dict[str, list[tuple[str, float]]] = {}
-    for name, words in cards.items():
+    for name, words in texts.items():
         own = {word: counts[word] for word in words}
         matches[name] = Match(share=0.0, blob="", files=len(found), counts=own)
         for word, weight in _weigh(matches[name]).items():
@@ -108,7 +121,7 @@ def _find_matches(
 
 
 def _weigh(match: Match) -> dict[str, float]:
-    """Return the weights of the words of a card: the fewer files have one, the more it counts.
+    """Return the weights of the words of a text: the fewer files have one, the more it counts.
 
     Together they are 1.
     """
@@ -118,12 +131,8 @@ def _weigh(match: Match) -> dict[str, float]:
     return {word: weight / total for word, weight in weights.items()} if total > 0 else {}
 
 
-def _read_card_words(body: str) -> frozenset[str]:
-    return frozenset(_split(_METADATA.sub("", body).encode("utf-8", "replace")))
-
-
 def _name(words: Iterable[str]) -> str:
-    """Return a checksum under which the match of a card with these words is stored."""
+    """Return a checksum under which the match of a text with these words is stored."""
     return f"{zlib.crc32(' '.join(sorted(words)).encode()):x}"
 
 

@@ -39,7 +39,7 @@ CREATE TABLE words (
   commit_id TEXT NOT NULL, word TEXT NOT NULL, present INTEGER NOT NULL,
   PRIMARY KEY (commit_id, word)
 ) WITHOUT ROWID;
-CREATE TABLE matches (card TEXT PRIMARY KEY, fields TEXT NOT NULL) WITHOUT ROWID
+CREATE TABLE matches (name TEXT PRIMARY KEY, fields TEXT NOT NULL) WITHOUT ROWID
 """
 _CONTENT_INDEX = "CREATE INDEX IF NOT EXISTS changes_by_content ON changes (content)"
 _ALL_TABLES = ("commits", "paths", "changes", "renames", "gaps", "words", "matches")
@@ -72,7 +72,7 @@ class FileVersion(NamedTuple):
 
 
 class Match(NamedTuple):
-    """The file of HEAD that has most of the words of a card."""
+    """The file of HEAD that has most of the words of a text."""
 
     share: float
     """The share of the words that it has, between 0 and 1; rare words count more."""
@@ -81,7 +81,7 @@ class Match(NamedTuple):
     files: int
     """The number of files that were compared."""
     counts: dict[str, int]
-    """The number of these files that have each word of the card."""
+    """The number of these files that have each word of the text."""
 
 
 class FileHistory:
@@ -138,13 +138,13 @@ class FileHistory:
         return str(row[0]) if row else ""
 
     def read_matches(self) -> dict[str, Match]:
-        """Return the stored matches, grouped by what the writer called each card."""
-        rows = self._db.execute("SELECT card, fields FROM matches")
-        return {card: Match(*json.loads(fields)) for card, fields in rows}
+        """Return the stored matches, each with the name under which it was stored."""
+        rows = self._db.execute("SELECT name, fields FROM matches")
+        return {name: Match(*json.loads(fields)) for name, fields in rows}
 
     def write_matches(self, matches: Mapping[str, Match]) -> None:
         """Store the matches of HEAD instead of those that are stored."""
-        rows = [(card, json.dumps(match)) for card, match in matches.items()]
+        rows = [(name, json.dumps(match)) for name, match in matches.items()]
         with one_transaction(self._db):
             self._db.execute("DELETE FROM matches")
             self._db.executemany("INSERT INTO matches VALUES (?, ?)", rows)

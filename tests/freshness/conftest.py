@@ -14,9 +14,10 @@ def shop(tmp_path):
     """Return a project with one commit of January 2026."""
     folder = tmp_path / "shop"
     files = {
-        "src/mail.py": "".join(f"def send_{n}(): return {n}\n" for n in range(20)),
-        "src/cart.py": "def add_item():\n    return 1\n",
-        "src/api/users.py": "def list_users():\n    return []\n" * 9,
+        "src/mail.py": "# newsletter, mailbox\n"
+        + "".join(f"def send_{n}(): return {n}\n" for n in range(20)),
+        "src/cart.py": "# basket, voucher, discount\ndef add_item():\n    return 1\n",
+        "src/api/users.py": "def list_users():\n    return []  # account, avatar, nickname\n" * 9,
         "src/api/orders.py": "def list_orders():\n    return 0\n" * 9,
         "lessons.toml": "",
     }

@@ -93,3 +93,24 @@ def test_what_most_cards_share_is_no_evidence(payments, write_card, stand):
     write_card("pay", "paths: [src/pay.py]\n", "```diff\ndiff --git a/index b/index\n```")
     drop(payments, "src/pay.py", DAYS[1])
     assert stand()["pay"].silenced
+
+
+def test_a_card_is_given_while_a_file_resembles_the_removed_one(payments, write_card, stand):
+    write_card("pay", "paths: [src/pay.py]\n", "Nobody looked.")
+    commit(payments, "rewrite", DAYS[0], **{"cmd/billing.go": NEW})
+    drop(payments, "src/pay.py", DAYS[1])
+    assert stand()["pay"].caveat
+    drop(payments, "cmd/billing.go", DAYS[2])
+    assert stand()["pay"].silenced
+
+
+@pytest.mark.parametrize("glob", ["src/pay.py", "pay.py", "src/pay*"])
+def test_a_file_that_was_moved_and_then_removed_is_compared_as_it_was_last(
+    payments, write_card, stand, glob
+):
+    write_card("pay", f"paths: ['{glob}']\n", "Nobody looked.")
+    commit(payments, "rewrite", DAYS[0], **{"cmd/billing.go": NEW})
+    git(payments, "mv", "src/pay.py", "src/money.py")
+    commit(payments, "move", DAYS[1])
+    drop(payments, "src/money.py", DAYS[2])
+    assert stand()["pay"].caveat
