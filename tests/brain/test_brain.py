@@ -220,7 +220,7 @@ def test_a_card_of_two_nested_brains_is_listed_once(root, write):
         assert [hit.card.id for hit in brain.search("walrus tusks")] == ["lessons/same.md"]
         titles = [card.title for card in brain.cards.all()]
         assert titles == ["Walrus tusks melt", "Zebra paint fades in acid rain"]
-        names = [card.id for card in brain.cards.all(aliased=True)]
+        names = [card.id for _alias, card in brain.cards.list_aliased()]
         assert names == ["pkg:lessons/same.md", f"{root.name}:lessons/same.md"]
         assert [brain.cards.get(name).title for name in names] == titles
 

@@ -72,7 +72,7 @@ def test_a_bundle_comes_back_with_every_card_note_and_key(lessons, odd, tmp_path
     assert "32 to create, 0 to bump, 0 to skip" in dry.err
     lessons("import", "okf", tmp_path / "bundle", "--yes")
     after = {card["id"]: card for card in json.loads(lessons("list", "--json", "--all").out)}
-    changed = {"superseded_by", "kind"}
+    changed = {"superseded_by", "kind", "brain"}
     for name, card in before.items():
         assert {**after[name], **dict.fromkeys(changed)} == {
             **card, **dict.fromkeys(changed),
