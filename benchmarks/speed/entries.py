@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 _sessions = itertools.count()
 """No two hooks share a session: a lesson is given once in each."""
-_START_OF_WATCHER = 3.0
-"""Seconds given to a watcher before anything is timed."""
 PEER_VARIABLE = "LESSONS_BENCH_PEER"
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -149,25 +146,6 @@ def tool_event() -> Callable[[int], dict[str, Any]]:
         "tool_response": {"stdout": "a.py\n", "stderr": "", "interrupted": False},
         "tool_use_id": f"tool-{number}",
     }
-
-
-@contextmanager
-def watching(brain: Path) -> Iterator[None]:
-    """Keep ``lessons watch`` running on a brain; NotBuiltError if it does not stay."""
-    command = script("lessons", "--brain", str(brain), "watch")
-    environment = {**os.environ, **command.environment}
-    silent = subprocess.DEVNULL
-    watcher = subprocess.Popen(
-        command.argv, env=environment, cwd=brain, stdin=silent, stdout=silent, stderr=silent
-    )
-    try:
-        time.sleep(_START_OF_WATCHER)
-        if watcher.poll() is not None:
-            raise NotBuiltError("`lessons watch` does not run")
-        yield
-    finally:
-        watcher.terminate()
-        watcher.wait()
 
 
 def edit_event(folder: Path) -> Callable[[int], dict[str, Any]]:
