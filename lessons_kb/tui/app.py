@@ -598,7 +598,7 @@ class ManageApp(App[None]):
         for number, key in enumerate(keys if self.board.tab == tab else ()):
             if find_act(tab, key) in REMOVING_ACTS:
                 ignored = ", ".join(keys[number:])
-                self.say(f"pressed before the list was read: {ignored}; press them again")
+                self.say(f"pressed before the list was read: {ignored}; press again")
                 break
             if len(self.screen_stack) == 1 and not self.listing.press(key):
                 self._action_do(key)

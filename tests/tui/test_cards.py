@@ -341,7 +341,7 @@ def test_keys_that_are_pressed_before_the_list_is_read_are_named(brain, root):
             may_load.set()
             hand = Hand(app, pilot)
             await hand.settle()
-            assert "pressed before the list was read: x, i; press them again" in hand.said
+            assert "pressed before the list was read: x, i; press again" in hand.said
             assert files(root) == before
             await hand.press("i")
             assert "is ignored" in hand.said

@@ -59,7 +59,7 @@ def test_keys_that_were_pressed_early_act_once_the_list_was_read(brain):
 def test_an_early_key_takes_no_row_away_that_nobody_saw(brain):
     before = [card.status for card in brain.cards.all()]
     _early, _late, said = drive_early(brain, "down", "x", "plus")
-    assert said.startswith("pressed before the list was read: x, plus; press them again")
+    assert said.startswith("pressed before the list was read: x, plus; press again")
     assert [card.status for card in brain.cards.all()] == before
 
 
