@@ -33,7 +33,7 @@ _MAX_REFUTED, _MAX_OPEN, _MAX_TERMS = 3, 2, 5
 """Maximum number of items that one line names."""
 _MAX_QUOTE, _LEAST_QUOTE = 80, 30
 """Maximum length of an item or a quote in a line, in characters, at best and at worst."""
-_MAX_LINE = 180
+_MAX_LINE = 240
 """Maximum length of a line that names several items, in characters."""
 _TERMS = re.compile(r"(terms: |matched \()([^();]+)")
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*")

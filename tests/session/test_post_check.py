@@ -45,7 +45,7 @@ CLAIM = "Every chat id is checked. I added a test that covers the rejection."
 
 @pytest.mark.parametrize(("language", "calls", "answer", "line"), [
     ("en", [WRITE], LEFT, f"⚠ Checklist: the agent left out “{ITEMS[1]}” (“{LEFT[6:]}”). See `lessons check --last`."),
-    ("en", [WRITE], "Done.", f"⚠ Checklist: this turn does not show “{ITEMS[1]}”. See `lessons check --last`."),
+    ("en", [WRITE], "Done.", f"⚠ Checklist: not seen in this turn: “{ITEMS[1]}”. See `lessons check --last`."),
     ("en", [WRITE], "Done. Anything else?", ""),
     ("ko", [WRITE], LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
     # a question about what was left out is enough, and leaves open items open
@@ -223,6 +223,6 @@ symptoms: [add a feature to the docs]
         return claude.stop(answer).line
 
     line = play(1, "The page has the feature. All tests pass.", "just test")
-    named = "this turn does not show “Run just cog after a change of the docs”. See `lessons"
+    named = "not seen in this turn: “Run just cog after a change of the docs”. See `lessons"
     assert named in line
     assert "not seen" not in play(2, "Done again.")
