@@ -283,14 +283,16 @@ class _Query:
         return _Window(terms=terms, weight=weight, parts=tuple(parts))
 
     def is_stated(self, found: Mapping[str, Collection[str]], symptoms: Iterable[str]) -> bool:
-        """Return whether the query has the same terms as a symptom, and no others.
+        """Return whether the query has all terms of a symptom, and few others.
 
         ``found`` maps the fields of the card to the terms of the query in them.
         """
-        size = len(self.evidence.terms)
-        if size < SHAPE.least_stated or len(found.get("symptoms", ())) < size:
+        asked = self.evidence.terms.keys()
+        least = max(SHAPE.least_stated, SHAPE.stated_share * len(asked))
+        if len(found.get("symptoms", ())) < least:
             return False
-        return any(self.evidence.terms.keys() == set(analyze(symptom)) for symptom in symptoms)
+        stated = (set(analyze(symptom)) for symptom in symptoms)
+        return any(len(terms) >= least and terms <= asked for terms in stated)
 
     def is_like(self, text: str) -> bool:
         """Return whether a text is nearly the same as the query, because they share most of their

@@ -100,6 +100,9 @@ class Shape:
     its symptoms."""
     least_stated: int
     """The minimum number of terms of such a symptom. A shorter one says too little."""
+    stated_share: float
+    """The share of the terms of a prompt that such a symptom must have. Reason: "add a new model
+    provider" means the symptom "add a model provider"."""
 
 
 @frozen
@@ -194,6 +197,7 @@ SHAPE = Shape(
     nearly=0.9,
     example=0.95,
     least_stated=3,
+    stated_share=0.75,
 )
 AFTER_PROMPT = AfterPrompt(
     least_names=6.0,

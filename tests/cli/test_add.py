@@ -248,6 +248,10 @@ def test_a_prompt_that_is_a_symptom_brings_the_card_however_common_its_words_are
     assert "Examples were never run" in lessons("preflight", symptom).out
     assert "nearly one of its symptoms" in lessons("why", "Write examples for documentation!").out
     assert "Examples were never run" not in lessons("preflight", "an example").out
+    longer = "write a short example for the documentation"
+    assert "Examples were never run" in lessons("preflight", longer).out
+    longest = "write a short example of every option for the documentation of users"
+    assert "Examples were never run" not in lessons("preflight", longest).out
 
 
 @pytest.mark.slow
