@@ -56,7 +56,14 @@ _STEPS = (
 """The sign that a text must contain, the pattern and the replacement. A pattern is compiled on its
 first use, because the cards that a command reads need few of them."""
 
+_ENTITY = re.compile(r"&#?\w{1,32};")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def _read_entity(match: re.Match[str]) -> str:
+    """Return the character of an entity, or the entity itself if nobody would see the character."""
+    character: str = load(ENTITIES).unescape(match[0])
+    return character if character.isprintable() else match[0]
 
 
 def one_line(text: str) -> str:
@@ -89,7 +96,7 @@ def plain_text(markdown: str) -> str:
         if sign in text:
             text = re.sub(pattern, shown, text, flags=re.DOTALL)
     if "&" in text:
-        text = load(ENTITIES).unescape(text)
+        text = _ENTITY.sub(_read_entity, text)
     text = _HELD.sub(lambda match: held[int(match[1])], text)
     return one_line(text)
 

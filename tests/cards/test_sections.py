@@ -154,6 +154,8 @@ def test_lines_of_the_fallbacks():
     (r"a \* b \_ c", "a * b _ c"),
     ("keep <!-- not this --> it", "keep it"),
     ("``a ` b`` stays", "a ` b stays"),
+    ("AT&amp;T, a&lt;b and &quot;c&quot; &unknown; & d", 'AT&T, a<b and "c" &unknown; & d'),
+    ("decodes &#8203; and &nbsp; in <T any>", "decodes &#8203; and &nbsp; in <T any>"),
 ])  # fmt: skip
 def test_items_are_plain_text(markdown, text):
     assert card_of(f"## Prevention\n\n- {markdown}\n").checklist == (text,)
