@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _JUDGE_AGAIN = 10.0
 """The seconds between two comparisons of the cards with their project."""
+_TICK = 3.0
+"""The seconds after which a thread looks again whether the project has a new commit."""
 LOOK_AGAIN = 10.0
 """The seconds after which a quiet folder is scanned anyway. A watch misses changes behind a
 symbolic link inside the brain, and events that the system dropped."""
@@ -42,7 +44,8 @@ class Watching:
 
     ``say`` receives one line for each change of the index, regardless of the process that indexed
     it. While every change is indexed, searches of this process need no scan. Every ``tick``
-    seconds, each thread checks whether another folder has replaced the folder of the brain.
+    seconds, each thread checks whether the project has a new commit, and whether another folder
+    has replaced the folder of the brain.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Watching:
         brains: Sequence[Brain],
         *,
         say: Callable[[str], None] | None = None,
-        tick: float = LOOK_AGAIN,
+        tick: float = _TICK,
         on_idle: Callable[[Brain], None] = lambda _brain: None,
     ) -> None:
         self._watchers = [_Watcher(brain, say, tick=tick, on_idle=on_idle) for brain in brains]
