@@ -388,17 +388,12 @@ class _Project:
         self, cards: Mapping[K, _Card], read_body: Callable[[K], str]
     ) -> AbstractSet[K]:
         """Return the cards of which HEAD has a file about the same thing. Their files are gone."""
-        removed: dict[K, list[tuple[str, str]]] = {}
+        removed: dict[K, list[str]] = {}
         for key, card in cards.items():
             files = [anchor for anchor in card.claims.anchors if anchor.kind != SYMBOL]
             fates = [fate for anchor in files for fate in self.files.list_removed(anchor)]
-            removed[key] = [(f"{fate.commit}^", fate.last_path) for fate in fates]
-        names = [name for own in removed.values() for name in own]
-        contents = dict(zip(names, self._read_files(names), strict=True))
-        return self._rewritten.find(
-            {key: read_body(key) for key in cards},
-            {key: [contents[name] for name in own] for key, own in removed.items()},
-        )
+            removed[key] = [f"{fate.commit}^:{fate.last_path}" for fate in fates]
+        return self._rewritten.find({key: read_body(key) for key in cards}, removed)
 
     def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
         """Return a silenced standing to which the commits that removed its symbols are added."""

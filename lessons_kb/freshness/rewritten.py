@@ -13,7 +13,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from lessons_kb.process.git_history import list_added_blobs, list_blobs, read_text_objects
+from lessons_kb.process.git_history import (
+    list_added_blobs,
+    list_blobs,
+    read_objects,
+    read_text_objects,
+)
 from lessons_kb.store.file_history import FileHistory, Match
 
 _LEAST_SHARE = 0.33
@@ -43,82 +48,100 @@ class RewrittenCode:
         self._history = history
         self._excluded = excluded
 
-    def find(self, bodies: Mapping[K, str], removed: Mapping[K, Iterable[bytes]]) -> set[K]:
+    def find(self, bodies: Mapping[K, str], removed: Mapping[K, Iterable[str]]) -> set[K]:
         """Return the cards of which HEAD has a file about the same thing.
 
-        ``bodies`` are the texts of cards, and ``removed`` the contents of the files that were
-        removed. HEAD has such a file if it shares enough words with one of these.
+        ``bodies`` are the texts of cards, and ``removed`` the files that were removed, as
+        COMMIT:PATH. HEAD has such a file if it shares enough words with one of these.
         """
         if not bodies:
             return set()
-        texts: dict[str, frozenset[str]] = {}
-        wanted: list[tuple[K, str, float]] = []
-        for key, body in bodies.items():
-            parts = [(_METADATA.sub("", body).encode("utf-8", "replace"), _LEAST_SHARE)]
-            parts += [(content, _LEAST_FILE_SHARE) for content in removed.get(key, ())]
-            for content, least in parts:
-                words = frozenset(_split(content))
-                texts[_name(words)] = words
-                wanted.append((key, _name(words), least))
-        matches = self._update(self._history.read_matches())
-        new = {name: words for name, words in texts.items() if name not in matches}
+        texts = {
+            key: _METADATA.sub("", body).encode("utf-8", "replace") for key, body in bodies.items()
+        }
+        contents = {f"{zlib.crc32(text):x}": text for text in texts.values()}
+        wanted = [(key, f"{zlib.crc32(text):x}", _LEAST_SHARE) for key, text in texts.items()]
+        wanted += [
+            (key, name, _LEAST_FILE_SHARE) for key in bodies for name in removed.get(key, ())
+        ]
+        matches = dict(self._update(self._history.read_matches()))
+        new = {name for _key, name, _least in wanted if name not in matches}
         if new:
+            files = sorted(new - contents.keys())
+            objects = (name.encode("utf-8", "surrogateescape") for name in files)
+            contents |= zip(files, read_objects(self._top, list(objects)), strict=True)
             blobs = list_blobs(self._top, self._excluded)
-            matches |= _find_matches(new, read_text_objects(self._top, blobs))
-        self._history.write_matches({name: matches[name] for name in texts})
+            texts_of = {name: contents[name] for name in new}
+            matches |= _find_matches(texts_of, read_text_objects(self._top, blobs))
+        self._history.write_matches({name: matches[name] for _key, name, _least in wanted})
         return {key for key, name, least in wanted if matches[name].share >= least}
 
-    def _update(self, matches: Mapping[str, Match]) -> dict[str, Match]:
+    def _update(self, matches: Mapping[str, Match]) -> Mapping[str, Match]:
         """Return the matches in HEAD, given those in the HEAD that was compared last.
 
         A match whose file was changed or removed since is left out.
         """
         last, head = self._history.compared_head, self._history.head
         if not matches or last == head:
-            return dict(matches)
+            return matches
         removed = set(list_added_blobs(self._top, last, base=head, excluded=self._excluded))
         added = list_added_blobs(self._top, head, base=last, excluded=self._excluded)
         kept = {name: match for name, match in matches.items() if match.blob not in removed}
-        weights = {name: _weigh(match) for name, match in kept.items()}
-        for blob, content in read_text_objects(self._top, added):
-            present = set(_split(content))
-            for name, match in kept.items():
-                share = sum(weights[name].get(word, 0.0) for word in present)
-                if share > match.share:
-                    kept[name] = match._replace(share=share, blob=blob)
-        return kept
+        if not added:
+            return kept
+        words = frozenset(word for match in kept.values() for word in match.counts)
+        return _improve(kept, _list_words(words, read_text_objects(self._top, added)))
 
 
 def _find_matches(
-    texts: Mapping[str, frozenset[str]], files: Iterable[tuple[str, bytes]]
+    texts: Mapping[str, bytes], files: Iterable[tuple[str, bytes]]
 ) -> dict[str, Match]:
     """Return the file that has the largest share of the words of each text.
 
     ``files`` are the names and contents of blobs.
     """
-    wanted = frozenset[str]().union(*texts.values())
-    counts: Counter[str] = Counter()
-    found: list[tuple[str, tuple[str, ...]]] = []
+    words = {
+        name: {word for word in _split(text) if len(word) >= _SHORTEST_WORD}
+        for name, text in texts.items()
+    }
+    found = list(_list_words(frozenset[str]().union(*words.values()), files))
+    counts = Counter(word for _blob, present in found for word in present)
+    matches = {
+        name: Match(
+            share=0.0, blob="", files=len(found), counts={word: counts[word] for word in own}
+        )
+        for name, own in words.items()
+    }
+    return _improve(matches, found)
+
+
+def _list_words(
+    wanted: frozenset[str], files: Iterable[tuple[str, bytes]]
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the name of each blob, and which of the wanted words it has."""
     for blob, content in files:
-        present = wanted.intersection(_split(content))
-        counts.update(present)
-        found.append((blob, tuple(present)))
-    matches = {}
-    owners: dict[str, list[tuple[str, float]]] = {}
-    for name, words in texts.items():
-        own = {word: counts[word] for word in words}
-        matches[name] = Match(share=0.0, blob="", files=len(found), counts=own)
-        for word, weight in _weigh(matches[name]).items():
-            owners.setdefault(word, []).append((name, weight))
-    for blob, present_words in found:
-        shares: dict[str, float] = {}
-        for word in present_words:
-            for name, weight in owners[word]:
-                shares[name] = shares.get(name, 0.0) + weight
-        for name, share in shares.items():
-            if share > matches[name].share:
-                matches[name] = matches[name]._replace(share=share, blob=blob)
-    return matches
+        yield blob, tuple(wanted.intersection(_split(content)))
+
+
+def _improve(
+    matches: Mapping[str, Match], files: Iterable[tuple[str, Sequence[str]]]
+) -> dict[str, Match]:
+    """Return the matches, or better ones among ``files``: the names of blobs and their words."""
+    names = list(matches)
+    best = list(matches.values())
+    owners: dict[str, list[tuple[int, float]]] = {}
+    for number, match in enumerate(best):
+        for word, weight in _weigh(match).items():
+            owners.setdefault(word, []).append((number, weight))
+    for blob, present in files:
+        shares = [0.0] * len(best)
+        for word in present:
+            for number, weight in owners.get(word, ()):
+                shares[number] += weight
+        for number, share in enumerate(shares):
+            if share > best[number].share:
+                best[number] = best[number]._replace(share=share, blob=blob)
+    return dict(zip(names, best, strict=True))
 
 
 def _weigh(match: Match) -> dict[str, float]:
@@ -132,13 +155,6 @@ def _weigh(match: Match) -> dict[str, float]:
     return {word: weight / total for word, weight in weights.items()} if total > 0 else {}
 
 
-def _name(words: Iterable[str]) -> str:
-    """Return a checksum under which the match of a text with these words is stored."""
-    return f"{zlib.crc32(' '.join(sorted(words)).encode()):x}"
-
-
-def _split(content: bytes) -> Iterator[str]:
-    """Yield the words of a text: the sequences of ASCII letters, in lower case."""
-    for word in content.translate(_LOWER).decode("ascii").split():
-        if len(word) >= _SHORTEST_WORD:
-            yield word
+def _split(content: bytes) -> list[str]:
+    """Return the words of a text: the sequences of ASCII letters, in lower case."""
+    return content.translate(_LOWER).decode("ascii").split()

@@ -138,7 +138,7 @@ class FileHistory:
         return str(row[0]) if row else ""
 
     def read_matches(self) -> dict[str, Match]:
-        """Return the stored matches, each with the name under which it was stored."""
+        """Return the stored matches, each with the name that its text has for the writer."""
         rows = self._db.execute("SELECT name, fields FROM matches")
         return {name: Match(*json.loads(fields)) for name, fields in rows}
 
