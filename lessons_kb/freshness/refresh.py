@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import update_gate_file
-from lessons_kb.cards.anchors import Claims, find_names_in_code, format_claims, parse_claims
+from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
 from lessons_kb.cards.card_names import find_linked
 from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.cards.keys import split_header
@@ -262,32 +262,18 @@ def _judge_all(
             day = claim.confirmed or claim.created or history.find_first_day(path)
             cards[number] = _Card(claims=claim, path=path, since=day)
 
-        def read_body_of(number: K) -> str:
-            return read_body(cards[number].claims.path)
-
-        def read_names(numbers: Iterable[K]) -> dict[K, frozenset[str]]:
-            return {number: find_names_in_code(read_body_of(number)) for number in numbers}
-
         project = _Project(brain, top, history)
-        # Those that were gone before are looked up with the anchors, in what has changed since.
-        names = read_names(number for number in cards if known.get(number, CURRENT).gone)
-        project.look_up(list(cards.values()), names.values())
+        project.look_up(list(cards.values()))
         standings = {}
         for number, card in cards.items():
             fates = {anchor: project.find_fate(anchor, card) for anchor in card.claims.anchors}
             changed = _count_changes(card.claims, fates, project.files)
             standings[number] = judge(card.claims, fates, changed)
         silenced = {number: standing for number, standing in standings.items() if standing.silenced}
-        names |= read_names(silenced.keys() - names.keys())
-        project.look_up_names(names.values())
-        nameless = {
-            number: card
-            for number, card in cards.items()
-            if number in silenced and not project.has_any(names[number])
-        }
-        rewritten = project.find_rewritten(nameless, read_body_of)
+        bodies = {number: read_body(cards[number].claims.path) for number in silenced}
+        rewritten = project.find_rewritten({number: cards[number] for number in silenced}, bodies)
         for number, standing in silenced.items():
-            if number not in nameless or number in rewritten:
+            if number in rewritten:
                 standings[number] = replace_silence(standing)
             else:
                 earlier = known.get(number, CURRENT)
@@ -308,12 +294,12 @@ class _Project:
         self._rewritten = RewrittenCode(top, history, folders)
         self._edits: Mapping[tuple[str, str], FileVersion] = {}
 
-    def look_up(self, cards: Sequence[_Card], names: Iterable[AbstractSet[str]]) -> None:
-        """Look up the anchors of all cards, and other names in HEAD, in few runs of git."""
+    def look_up(self, cards: Sequence[_Card]) -> None:
+        """Look up the anchors of all cards, in few runs of git."""
         anchors = {anchor for card in cards for anchor in card.claims.anchors}
         self.files.look_up(anchors)
         symbols = {anchor.name for anchor in anchors if anchor.kind == SYMBOL}
-        self._symbols.look_up_today(symbols.union(*names))
+        self._symbols.look_up_today(symbols)
         absent: dict[str, list[str]] = {}
         for card in cards:
             for anchor in card.claims.anchors:
@@ -372,28 +358,14 @@ class _Project:
         )
         return fate if existed and fate.day > day else Fate(state=NEVER)
 
-    def look_up_names(self, names: Iterable[AbstractSet[str]]) -> None:
-        """Look up names in HEAD in one run of git, unless all are known."""
-        self._symbols.look_up_today(frozenset[str]().union(*names))
-
-    def has_any(self, names: AbstractSet[str]) -> bool:
-        """Return whether HEAD has any of the names in the code of a card.
-
-        Then the code was probably rewritten elsewhere, and the lesson may still apply, although its
-        files are gone.
-        """
-        return any(self._symbols.is_present(name) for name in names)
-
-    def find_rewritten(
-        self, cards: Mapping[K, _Card], read_body: Callable[[K], str]
-    ) -> AbstractSet[K]:
+    def find_rewritten(self, cards: Mapping[K, _Card], bodies: Mapping[K, str]) -> AbstractSet[K]:
         """Return the cards of which HEAD has a file about the same thing. Their files are gone."""
         removed: dict[K, list[str]] = {}
         for key, card in cards.items():
             files = [anchor for anchor in card.claims.anchors if anchor.kind != SYMBOL]
             fates = [fate for anchor in files for fate in self.files.list_removed(anchor)]
             removed[key] = [f"{fate.commit}^:{fate.last_path}" for fate in fates]
-        return self._rewritten.find({key: read_body(key) for key in cards}, removed)
+        return self._rewritten.find(bodies, removed)
 
     def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
         """Return a silenced standing to which the commits that removed its symbols are added."""

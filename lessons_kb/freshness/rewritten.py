@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from lessons_kb.cards.anchors import find_names_in_code
 from lessons_kb.process.git_history import (
     list_added_blobs,
     list_blobs,
@@ -23,16 +24,20 @@ from lessons_kb.store.file_history import FileHistory, Match
 
 _LEAST_SHARE = 0.33
 _LEAST_FILE_SHARE = 0.45
-"""The shares of the words of a card, and of a removed file, that one file must have. Rare words
-count more.
+_LEAST_NAMES_SHARE = 1e-9
+"""The shares of the words of a card, of the words of a removed file, and of the names in the code
+of a card that one file must have. Rare words count more, and one name is enough.
 
 They were chosen with the cards of ``benchmarks/judged/gone_cards.jsonl``, sets 1 to 4. Set 5 was
 judged afterwards.
 """
 _SHORTEST_WORD = 3
+_IN_NAME = re.compile(rb"[\w\x80-\xff]")
 _ALL_BYTES = [bytes([number]) for number in range(256)]
 _LOWER = b"".join(byte.lower() if byte.isalpha() else b" " for byte in _ALL_BYTES)
 """A table for ``bytes.translate`` that makes letters small, and replaces the rest by spaces."""
+_NAMES = b"".join(byte if _IN_NAME.match(byte) else b" " for byte in _ALL_BYTES)
+"""A table that replaces what is in no name by spaces."""
 _METADATA = re.compile(r"(?m)^(?:##|diff --git |index |--- |\+\+\+ |@@ ).*$")
 """Matches the headings of sections, which most cards share, and the headers of a diff."""
 
@@ -52,27 +57,35 @@ class RewrittenCode:
         """Return the cards of which HEAD has a file about the same thing.
 
         ``bodies`` are the texts of cards, and ``removed`` the files that were removed, as
-        COMMIT:PATH. HEAD has such a file if it shares enough words with one of these.
+        COMMIT:PATH. HEAD has such a file if it has a name in the code of the card, or shares
+        enough words with the card or a removed file. If git cannot read all files, each card may
+        have one.
         """
         if not bodies:
             return set()
-        texts = {
-            key: _METADATA.sub("", body).encode("utf-8", "replace") for key, body in bodies.items()
-        }
-        contents = {f"{zlib.crc32(text):x}": text for text in texts.values()}
-        wanted = [(key, f"{zlib.crc32(text):x}", _LEAST_SHARE) for key, text in texts.items()]
-        wanted += [
-            (key, name, _LEAST_FILE_SHARE) for key in bodies for name in removed.get(key, ())
-        ]
+        words: dict[str, frozenset[str]] = {}
+        wanted: list[tuple[K, str, float]] = []
+        for key, body in bodies.items():
+            for own, least in (
+                (find_names_in_code(body), _LEAST_NAMES_SHARE),
+                (_list_words(_METADATA.sub("", body).encode("utf-8", "replace")), _LEAST_SHARE),
+            ):
+                name = f"{zlib.crc32(' '.join(sorted(own)).encode('utf-8', 'replace')):x}"
+                words[name] = own
+                wanted.append((key, name, least))
+            wanted += [(key, name, _LEAST_FILE_SHARE) for name in removed.get(key, ())]
         matches = dict(self._update(self._history.read_matches()))
         new = {name for _key, name, _least in wanted if name not in matches}
         if new:
-            files = sorted(new - contents.keys())
-            objects = (name.encode("utf-8", "surrogateescape") for name in files)
-            contents |= zip(files, read_objects(self._top, list(objects)), strict=True)
+            files = sorted(new - words.keys())
+            objects = [name.encode("utf-8", "surrogateescape") for name in files]
+            contents = read_objects(self._top, objects)
+            words |= zip(files, map(_list_words, contents), strict=True)
             blobs = list_blobs(self._top, self._excluded)
-            texts_of = {name: contents[name] for name in new}
-            matches |= _find_matches(texts_of, read_text_objects(self._top, blobs))
+            if blobs is None:
+                return set(bodies)
+            own_words = {name: words[name] for name in new}
+            matches |= _find_matches(own_words, read_text_objects(self._top, blobs))
         self._history.write_matches({name: matches[name] for _key, name, _least in wanted})
         return {key for key, name, least in wanted if matches[name].share >= least}
 
@@ -90,37 +103,37 @@ class RewrittenCode:
         if not added:
             return kept
         words = frozenset(word for match in kept.values() for word in match.counts)
-        return _improve(kept, _list_words(words, read_text_objects(self._top, added)))
+        return _improve(kept, _find_words(words, read_text_objects(self._top, added)))
 
 
 def _find_matches(
-    texts: Mapping[str, bytes], files: Iterable[tuple[str, bytes]]
+    texts: Mapping[str, frozenset[str]], files: Iterable[tuple[str, bytes]]
 ) -> dict[str, Match]:
     """Return the file that has the largest share of the words of each text.
 
     ``files`` are the names and contents of blobs.
     """
-    words = {
-        name: {word for word in _split(text) if len(word) >= _SHORTEST_WORD}
-        for name, text in texts.items()
-    }
-    found = list(_list_words(frozenset[str]().union(*words.values()), files))
+    found = list(_find_words(frozenset[str]().union(*texts.values()), files))
     counts = Counter(word for _blob, present in found for word in present)
-    matches = {
-        name: Match(
-            share=0.0, blob="", files=len(found), counts={word: counts[word] for word in own}
-        )
-        for name, own in words.items()
-    }
+    matches: dict[str, Match] = {}
+    for name, words in texts.items():
+        own = {word: counts[word] for word in words}
+        matches[name] = Match(share=0.0, blob="", files=len(found), counts=own)
     return _improve(matches, found)
 
 
-def _list_words(
+def _find_words(
     wanted: frozenset[str], files: Iterable[tuple[str, bytes]]
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the name of each blob, and which of the wanted words it has."""
+    """Yield the name of each blob, and which of the wanted words and names it has."""
     for blob, content in files:
-        yield blob, tuple(wanted.intersection(_split(content)))
+        names = content.translate(_NAMES).decode("utf-8", "replace").split()
+        yield blob, tuple(wanted.intersection(names) | wanted.intersection(_split(content)))
+
+
+def _list_words(content: bytes) -> frozenset[str]:
+    """Return the words of a text that are compared."""
+    return frozenset(word for word in _split(content) if len(word) >= _SHORTEST_WORD)
 
 
 def _improve(

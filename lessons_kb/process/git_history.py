@@ -295,9 +295,9 @@ def _list_other_blobs(
                 yield commit, blob
 
 
-def list_blobs(top: str, excluded: Iterable[str]) -> list[str]:
-    """Return the blobs of the files in HEAD without Markdown files, large files and those in the
-    folders ``excluded``. Raises GitError.
+def list_blobs(top: str, excluded: Iterable[str]) -> list[str] | None:
+    """Return the blobs of the files in HEAD, without Markdown files, large files and those in the
+    folders ``excluded``; None if the repository lacks some. Raises GitError.
     """
     done = run_git(top, "ls-tree", "-r", "-z", "-l", "HEAD", limit=_MAX_BYTES)
     if done.code or done.truncated:
@@ -307,9 +307,11 @@ def list_blobs(top: str, excluded: Iterable[str]) -> list[str]:
     for entry in done.output.split(b"\0")[:-1]:
         facts, _, path = entry.partition(b"\t")
         mode, _kind, blob, size = facts.split()
-        is_small = size.isdigit() and int(size) <= _MAX_TEXT
-        is_excluded = path.lower().endswith(_MARKDOWN) or path.startswith(folders)
-        if mode.startswith(b"100") and is_small and not is_excluded:
+        if not mode.startswith(b"100") or path.lower().endswith(_MARKDOWN):
+            continue
+        if not size.isdigit():
+            return None
+        if int(size) <= _MAX_TEXT and not path.startswith(folders):
             blobs.append(blob.decode())
     return blobs
 

@@ -114,3 +114,11 @@ def test_a_file_that_was_moved_and_then_removed_is_compared_as_it_was_last(
     commit(payments, "move", DAYS[1])
     drop(payments, "src/money.py", DAYS[2])
     assert stand()["pay"].caveat
+
+
+def test_all_cards_are_compared_in_one_pass(payments, write_card, stand, compared):
+    for number in range(3):
+        write_card(f"pay{number}", "paths: [src/pay.py]\n", f"{CAUSE} See `retry_{number}`.")
+    drop(payments, "src/pay.py", DAYS[0])
+    assert all(standing.silenced for standing in stand().values())
+    assert compared == [len(list_blobs(payments, ["lessons"]))]

@@ -9,7 +9,6 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.freshness.judge import MAX_CAVEAT
 from lessons_kb.model import CURRENT
-from lessons_kb.process.git_history import find_words
 from lessons_kb.store.file_history import HISTORY_NAME
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.token_estimate import estimate_tokens
@@ -81,22 +80,6 @@ def test_a_card_is_silenced_when_the_last_name_in_its_code_goes_and_given_when_i
     assert stand()["mail"].caveat
     write_card("mail", "paths: [src/mail.py]\n", "```python\nsend_3()\n```")
     assert stand()["mail"].silenced, "an edit of its code counts at once"
-
-
-def test_the_names_of_all_silenced_cards_are_searched_at_once(shop, write_card, stand, monkeypatch):
-    searches = []
-
-    def find(top, commit, words, excluded):
-        searches.append({*words})
-        return find_words(top, commit, words, excluded)
-
-    monkeypatch.setattr("lessons_kb.freshness.symbols.find_words", find)
-    for number in range(3):
-        cause = f"```python\nsend_{number}()\n```"
-        write_card(f"mail{number}", "paths: [src/mail.py]\n", cause)
-    remove(shop, "src/mail.py")
-    assert all(standing.silenced for standing in stand().values())
-    assert searches == [{"send_0", "send_1", "send_2"}]
 
 
 def test_a_card_of_which_a_part_is_gone_has_a_short_caveat(shop, write_card, stand):
