@@ -16,6 +16,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import (
     Discovery,
+    advise_init,
     describe_unclaimed,
     find_untrusted_below,
     is_settings_moved,
@@ -635,8 +636,14 @@ def check_health(
             detail, _, fix = hint.partition("; ")
         else:
             detail = "none here"
-            fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
+            own = f"`{advise_init(directory)}`"
+            fix = f"run {own} to create one here, or `lessons init --user` for all projects"
         lines.append(Health("error", "brain", detail, fix))
+    elif _has_only_own_brain(discovery) and not discovery.untrusted:
+        hint = describe_unclaimed(directory)
+        if hint:
+            detail, _, fix = hint.partition("; ")
+            lines.append(Health("warning", "brain", detail, fix))
     return lines
 
 
