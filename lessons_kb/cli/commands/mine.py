@@ -320,6 +320,8 @@ def _report(
         for line in past.result.trouble:
             say(line)
         _print_candidates(past, shown)
+        if not positions and len(shown) < len(past.candidates):
+            print(f"`lessons mine --limit {len(past.candidates)}` lists all")
     chosen = [past.candidates[position] for position in positions]
     _confirm_many(len(chosen), yes=yes)
     new_drafts = mined_drafts.draft(brains, chosen, len(chosen)) if chosen else []
