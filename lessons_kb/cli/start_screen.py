@@ -17,7 +17,6 @@ from lessons_kb.brain.discovery import (
     find_untrusted_below,
     look,
 )
-from lessons_kb.cards.keys import INVALID_HEADER
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS
 from lessons_kb.cli.connected import list_connected
@@ -32,7 +31,7 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.errors import GitError, LessonsError
-from lessons_kb.model import DRAFT, NOTE, Card
+from lessons_kb.model import DRAFT, INVALID_HEADER, NOTE, Card
 from lessons_kb.on_demand import INSTALLED_HOOKS, LIST_COMMITS, load
 from lessons_kb.process.clock import today
 from lessons_kb.store.database import was_mined

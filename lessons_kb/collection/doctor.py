@@ -23,7 +23,6 @@ from lessons_kb.brain.discovery import (
     look,
 )
 from lessons_kb.cards.anchors import parse_claims
-from lessons_kb.cards.keys import INVALID_HEADER
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.contradictions import find_all
 from lessons_kb.collection.draft_cards import find_draft_cards
@@ -40,7 +39,7 @@ from lessons_kb.freshness.refresh import (
 )
 from lessons_kb.hook_client import LATE_MARK, OFF_VARIABLE
 from lessons_kb.ledger.effect import weigh_cards
-from lessons_kb.model import Finding
+from lessons_kb.model import INVALID_HEADER, Finding
 from lessons_kb.process.clock import today
 from lessons_kb.process.git import TRY_GIT
 from lessons_kb.process.installation import install_command

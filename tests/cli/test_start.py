@@ -69,6 +69,14 @@ def test_help_names_each_command_on_one_whole_line(lessons, words, monkeypatch):
     assert "..." not in commands
 
 
+@pytest.mark.parametrize("words", [["add"], ["create"], ["rename"], ["mark"], ["eval"], []])
+def test_help_has_its_example_on_one_line(lessons, words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (example,) = [line for line in lessons(*words, "--help").out.splitlines() if "Example:" in line]
+    assert example.count('"') % 2 == example.count("'") % 2 == 0
+    assert f"  Example: lessons {' '.join(words)}" in example
+
+
 def test_lessons_alone_prints_state_next_step_and_ten_commands(lessons, at_terminal, brain):
     shown = at_terminal()
     assert len(shown) <= 30
