@@ -46,7 +46,7 @@ def export(
     """Print every card, or write rules for agents without hooks.
 
     `lessons import` reads json and jsonl.
-    With `rules`, write a rules file, such as AGENTS.md with `--for agents-md`.
+    With `rules`, write a rules file, such as AGENTS.md.
     With `okf`, write cards and notes in the Open Knowledge Format, which `import okf` reads.
 
     Your own brain is exported only if it is the only one, or if --brain names it.
