@@ -320,8 +320,6 @@ def _report(
         for line in past.result.trouble:
             say(line)
         _print_candidates(past, shown)
-        if not positions and len(shown) < len(past.candidates):
-            print(f"`lessons mine --limit {len(past.candidates)}` lists all")
     chosen = [past.candidates[position] for position in positions]
     _confirm_many(len(chosen), yes=yes)
     new_drafts = mined_drafts.draft(brains, chosen, len(chosen)) if chosen else []
@@ -337,9 +335,11 @@ def _report(
         if ask_agent and suggestion:
             print(suggestion)
     elif past.candidates:
+        total = len(past.candidates)
+        rest = f"; `--limit {total}` lists all" if len(shown) < total else ""
         say(
             "next: `lessons mine --draft 10` drafts the first ten, `--draft 2,5` these two; then "
-            "`lessons review`"
+            f"`lessons review`{rest}"
         )
     elif past.left_out.get(OPEN):
         say("next: `lessons review`")
