@@ -190,6 +190,10 @@ class Card:
         return is_usable and not self.standing.silence
 
 
+INVALID_HEADER = "header-not-yaml"
+"""The rule of a finding about a header that YAML cannot read."""
+
+
 @frozen
 class Finding:
     """A problem of a file, with its fix."""

@@ -37,6 +37,8 @@ PROJECT_SETTINGS = (
 """Files in which a project sets environment variables for an agent or for the agent's servers."""
 _CONTAINER_SETTINGS = (".devcontainer/devcontainer.json", ".devcontainer.json", ".envrc")
 """Files in which a project sets environment variables for a container or a shell."""
+_NEW_FOLDER = "lessons-brain"
+"""The folder that the README proposes for the brain of a repository."""
 _MAX_SETTINGS_BYTES = 1_000_000
 _MAX_FOLDERS = 1_000
 """The maximum number of folders searched for cards below each well-known folder."""
@@ -226,9 +228,8 @@ def discover(directory: str, found: Discovery | None = None) -> Discovery:
     if discovery.missing:
         raise BrainNotFound(discovery.missing)
     if not discovery.trusted and not discovery.untrusted:
-        hint = describe_unclaimed(directory)
-        if hint:
-            raise BrainNotFound(hint)
+        init = f"create one with `{advise_init(directory)}` or choose one with --brain DIR"
+        raise BrainNotFound(describe_unclaimed(directory) or f"no brain here; {init}")
     return require(discovery)
 
 
@@ -356,6 +357,18 @@ def describe_unclaimed(directory: str) -> str:
     places = [f"{counted(count, 'Markdown file')} in {name}" for name, count in counts.items()]
     argument = "" if top == around[0] else f" {shell_word(top)}"
     return f"{' and '.join(places)}; run `lessons init{argument}`"
+
+
+def advise_init(directory: str) -> str:
+    """Return the command that makes a brain for a directory: in a folder of its repository."""
+    here = os.path.realpath(directory)
+    top = repositories.git_top(here)
+    if top:
+        folder = os.path.relpath(os.path.join(os.path.realpath(top), _NEW_FOLDER), here)
+        return f"lessons init {shell_word(folder)}"
+    if here == os.path.realpath(os.path.expanduser("~")):
+        return f"lessons init {_NEW_FOLDER}"
+    return "lessons init"
 
 
 def count_cards_below(root: str) -> dict[str, int]:

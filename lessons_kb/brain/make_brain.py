@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import (
     NO_VARIABLES,
+    advise_init,
     count_cards_below,
     describe_below,
     describe_moved_state,
@@ -211,7 +212,7 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     elif not roots and not find_below(real) and scan_brain(real, DEFAULTS, ()).files:
         roots = [real]  # a folder that LESSONS_BRAIN names needs no lessons.toml
     if not roots:
-        hint = describe_below(real) or "create one with `lessons init`"
+        hint = describe_below(real) or f"create one with `{advise_init(real)}`"
         raise BrainNotFound(f"no brain in or above {folder}; {hint}")
     root = follow_settings(roots[0])
     if not revoke:

@@ -11,7 +11,6 @@ from lessons_kb.cards.conditions import parse_condition
 from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.edit_sources import check_sources
 from lessons_kb.cards.keys import (
-    INVALID_HEADER,
     KEYS,
     HeaderEntry,
     Span,
@@ -33,7 +32,7 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.errors import InputError
-from lessons_kb.model import DRAFT, NOTE, STRICT_GATE, Card, Document, Finding
+from lessons_kb.model import DRAFT, INVALID_HEADER, NOTE, STRICT_GATE, Card, Document, Finding
 from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten

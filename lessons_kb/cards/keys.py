@@ -34,9 +34,6 @@ from lessons_kb.values import NamedTuple, frozen, replace
 MAX_HEADER = 64_000
 """In characters. A longer header is refused before a parser reads it."""
 
-INVALID_HEADER = "header-not-yaml"
-"""The rule of a finding about a header that YAML cannot read."""
-
 _OPEN = re.compile(r"(\ufeff?)((?:[ \t]*(?:\r\n|\r|\n)){0,20})---[ \t]*(\r\n|\r|\n)")
 _CLOSE = re.compile(r"---(?<=[\r\n]---)[ \t]*(?:\r\n|\r|\n|\Z)")
 _EOL = re.compile(r"\r\n|\r|\n")

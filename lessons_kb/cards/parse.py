@@ -33,6 +33,7 @@ _HEAD = 4_000
 """The number of characters of a note that are searched for its title first."""
 _HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
 """Rules about text in a note that looks like a header but may be something else."""
+_CLOSING = {"[": "]", "{": "}", '"': '"', "'": "'"}
 _MARKERS = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
@@ -103,6 +104,10 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     findings = _place([*reading.problems, *problems, *_find_conflict(split, first)], path, first)
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
+    if reading.reader == "lenient" and "title" in values:
+        values["title"] = _drop_open_mark(values["title"])
+        if not values["title"]:
+            del values["title"]
     search = values.pop("search", ())
     body = normal_newlines(split.body)
     sections = read_sections(body)
@@ -149,6 +154,14 @@ def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding,
         replace(problem, path=path, line=first + problem.line, message=one_line(problem.message))
         for problem in ordered
     )
+
+
+def _drop_open_mark(title: str) -> str:
+    """Return a title without a first bracket, brace or quotation mark that is never closed."""
+    first = title[:1]
+    if first in _CLOSING and _CLOSING[first] not in title[1:]:
+        return title[1:].lstrip()
+    return title
 
 
 def _find_conflict(split: Split, first: int) -> list[Finding]:

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 from lessons_kb.cards.keys import (
-    INVALID_HEADER,
     KEY_FIRST,
     KEYS,
     HeaderEntry,
@@ -22,7 +21,7 @@ from lessons_kb.cards.keys import (
     split_header,
 )
 from lessons_kb.cards.plain_header import is_plain_header
-from lessons_kb.model import Finding
+from lessons_kb.model import INVALID_HEADER, Finding
 from lessons_kb.values import frozen, replace
 
 _KEY = re.compile(r"( *)([\"']?)([^\W\d_][\w .-]{0,63}?)\2[ \t]*:(?=[ \t]|$)")

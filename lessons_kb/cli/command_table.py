@@ -38,7 +38,7 @@ GROUPS = {
         "mine": "Find lessons in past agent sessions and commits (read-only).",
         "import": "Import lessons from other files; --yes writes the cards.",
         "diet": "Move conditional rules from rules files to cards.",
-        "export": "Print every card; `import` reads json and jsonl.",
+        "export": "Print every card, or write rules for agents without hooks.",
     },
     "Upkeep": {
         "rename": "Give a card a new title; update file name, links and journal.",

@@ -33,6 +33,19 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """An OSError with one of these codes and without a file name is about standard output."""
 
 
+class _Command(TyperCommand):
+    """A command whose help has the example on one line, so that it can be copied."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
+        about, heading, example = (self.help or "").partition("Example: ")
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(about.strip())
+            if example:
+                indent = " " * formatter.current_indent
+                formatter.write(f"\n{indent}{heading}{' '.join(example.split())}\n")
+
+
 class _Commands(TyperGroup):
     """The commands under the headings of GROUPS. Each is imported when it is called."""
 
@@ -83,7 +96,7 @@ class _Commands(TyperGroup):
 def build_command(name: str) -> Any:
     """Import the module of a command and return the command."""
     program = typer.Typer(add_completion=False, rich_markup_mode=None)
-    program.command(name, hidden=name in HIDDEN)(load_command(name))
+    program.command(name, cls=_Command, hidden=name in HIDDEN)(load_command(name))
     return typer.main.get_command(program)
 
 
@@ -105,7 +118,7 @@ app = typer.Typer(
     name="lessons",
     cls=_Commands,
     help="Keep coding agents from repeating mistakes: a knowledge base of lesson cards.",
-    epilog="Example: lessons init lessons-brain && lessons add 'Retried the charge without a key'",
+    epilog="Example: lessons init lessons-brain && lessons add 'Charged twice'",
     invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

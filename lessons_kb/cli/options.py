@@ -164,6 +164,7 @@ def open_brain(
     for_new_card: bool = False,
     for_trial: bool = False,
     for_one: str = "",
+    hints: bool = True,
 ) -> Brains:
     """Open the brains that ``--brain`` names, or else those that apply to the working directory.
 
@@ -173,7 +174,8 @@ def open_brain(
     ``for_new_card`` or ``for_trial``, Untrusted is raised if the command would use the user's own
     brain only because the brain of the project is not trusted. With ``for_new_card``, InputError is
     raised if the project has several brains and none of them is nearest; also with ``for_one``, a
-    verb such as ``"pushed"`` for the message.
+    verb such as ``"pushed"`` for the message. Without ``hints``, the brains that do not apply are
+    not reported.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -197,9 +199,9 @@ def open_brain(
                 reason = describe_untrusted(untrusted, discovery.named)
             other = f"`--brain {shell_word(own)}` uses your own brain"
             raise Untrusted(f"nothing was {done or 'run'}: {reason}; {other}")
-        if untrusted:
+        if untrusted and hints:
             say(describe_untrusted(untrusted, discovery.named))
-        elif only_user_brain:
+        elif only_user_brain and hints:
             hint = describe_unclaimed(here)
             if hint:
                 say(hint)

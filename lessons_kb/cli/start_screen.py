@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import Discovery, describe_below, find_untrusted_below, look
+from lessons_kb.brain.discovery import (
+    Discovery,
+    advise_init,
+    describe_below,
+    find_untrusted_below,
+    look,
+)
 from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.command_table import EVERY_DAY, GROUPS
 from lessons_kb.cli.connected import list_connected
@@ -25,7 +31,7 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.errors import GitError, LessonsError
-from lessons_kb.model import DRAFT, NOTE, Card
+from lessons_kb.model import DRAFT, INVALID_HEADER, NOTE, Card
 from lessons_kb.on_demand import INSTALLED_HOOKS, LIST_COMMITS, load
 from lessons_kb.process.clock import today
 from lessons_kb.store.database import was_mined
@@ -41,8 +47,6 @@ _FEW_COMMITS = 20
 """The number of commits from which `lessons mine` is the first advice in a brain without cards."""
 _FEW_CARDS = 3
 """The number of cards below which a history that was never searched is still the next step."""
-_BRAIN_FOLDER = "lessons-brain"
-"""The folder that the README proposes for the brain of a repository."""
 _NO_OWN_BRAIN = "this project has no brain of its own"
 
 
@@ -181,9 +185,15 @@ def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
 
 def _find_faults(brain: Brain, cards: Sequence[Card]) -> Iterator[Problem]:
     """Yield the problems in the cards of a brain that need attention."""
-    errors = {finding.path for finding in brain.catalogue.findings() if finding.level == "error"}
+    findings = brain.catalogue.findings()
+    errors = {finding.path for finding in findings if finding.level == "error"}
     if errors:
         yield Problem(f"{counted(len(errors), 'file')} with an error", "lessons lint")
+    broken = {finding.path for finding in findings if finding.rule == INVALID_HEADER} - errors
+    if broken:
+        more = f" (and {counted(len(broken) - 1, 'other file')})" if len(broken) > 1 else ""
+        detail = f"{visible(min(broken))} has a header that YAML cannot read{more}"
+        yield Problem(detail, "lessons lint")
     day = today()
     stale = [card for card in cards if list_remarks(card, day)]
     if stale:
@@ -260,15 +270,14 @@ def _choose_next_step(state: State, add_card: str) -> Problem | None:
 
 def _advise_brain() -> Problem:
     """Return the step to create a brain: in a folder of the repository, or else here."""
-    here = os.path.realpath(os.getcwd())
-    top = git_top(here)
-    if top:
-        folder = os.path.relpath(os.path.join(os.path.realpath(top), _BRAIN_FOLDER), here)
-        return Problem("create a brain in this repository", f"lessons init {shell_word(folder)}")
-    if here == os.path.realpath(os.path.expanduser("~")):
-        command = f"lessons init {_BRAIN_FOLDER}"
-        return Problem("create a brain; do this in the repository of a project", command)
-    return Problem("create a brain in this folder", "lessons init")
+    here = os.getcwd()
+    if git_top(here):
+        purpose = "create a brain in this repository"
+    elif os.path.realpath(here) == os.path.realpath(os.path.expanduser("~")):
+        purpose = "create a brain; do this in the repository of a project"
+    else:
+        purpose = "create a brain in this folder"
+    return Problem(purpose, advise_init(here))
 
 
 def _advise_mining(add_card: str) -> Problem | None:

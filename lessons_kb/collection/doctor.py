@@ -16,13 +16,13 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import (
     Discovery,
+    advise_init,
     describe_unclaimed,
     find_untrusted_below,
     is_settings_moved,
     look,
 )
 from lessons_kb.cards.anchors import parse_claims
-from lessons_kb.cards.keys import INVALID_HEADER
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.contradictions import find_all
 from lessons_kb.collection.draft_cards import find_draft_cards
@@ -39,7 +39,7 @@ from lessons_kb.freshness.refresh import (
 )
 from lessons_kb.hook_client import LATE_MARK, OFF_VARIABLE
 from lessons_kb.ledger.effect import weigh_cards
-from lessons_kb.model import Finding
+from lessons_kb.model import INVALID_HEADER, Finding
 from lessons_kb.process.clock import today
 from lessons_kb.process.git import TRY_GIT
 from lessons_kb.process.installation import install_command
@@ -635,8 +635,14 @@ def check_health(
             detail, _, fix = hint.partition("; ")
         else:
             detail = "none here"
-            fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
+            own = f"`{advise_init(directory)}`"
+            fix = f"run {own} to create one here, or `lessons init --user` for all projects"
         lines.append(Health("error", "brain", detail, fix))
+    elif _has_only_own_brain(discovery) and not discovery.untrusted:
+        hint = describe_unclaimed(directory)
+        if hint:
+            detail, _, fix = hint.partition("; ")
+            lines.append(Health("warning", "brain", detail, fix))
     return lines
 
 

@@ -40,7 +40,7 @@ from lessons_kb.importers.incoming import (
     origin_key,
 )
 from lessons_kb.importers.jsonl import FORMAT, read_lines
-from lessons_kb.importers.memory import is_memory, read_memory
+from lessons_kb.importers.memory import is_documentation, is_memory, read_memory
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import RULES_FILES, is_rules_file, read_rules
 from lessons_kb.importers.whole_documents import (
@@ -64,6 +64,8 @@ GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT, OKF = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot", "okf"),
 )
 PROSE = "prose"
+"""A text without a lesson."""
+DOCUMENTATION = "documentation"
 CHANGES = "changelog"
 NAMES = {
     GALANGAL: "a database of mistakes",
@@ -130,7 +132,7 @@ def _find_texts(folder: str) -> list[str]:
 
 
 def guess_source(path: str) -> str:
-    """Return one of SOURCES. A text without a lesson is PROSE, and a changelog is CHANGES.
+    """Return one of SOURCES, or else what the text is: PROSE, DOCUMENTATION or CHANGES.
 
     Raises StorageError for a file that cannot be read, and InputError for a digest of our own.
     """
@@ -155,7 +157,11 @@ def guess_source(path: str) -> str:
     found = read_review(text, name=path)
     if found.lessons or found.passed_over:
         return REVIEW
-    return MEMORY if is_rules_file(path) or is_memory(text, name=path) else PROSE
+    if is_rules_file(path):
+        return MEMORY
+    if not is_memory(text, name=path):
+        return PROSE
+    return DOCUMENTATION if is_documentation(text, name=path) else MEMORY
 
 
 def is_read_each_session(path: str) -> bool:

@@ -7,8 +7,9 @@ import os
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -25,6 +26,10 @@ SHORTEST_PREFIX = 3
 _SHORTEST = 12
 """The minimum number of characters of a shortened id, so that it stays readable."""
 _HANDLE = re.compile(r"L[1-9][0-9]*")
+_WORD = re.compile(r"[^\W_]{4,}")
+_CLOSE = 0.8
+"""The minimum similarity of a word or a title to a mistyped name."""
+_NO_TITLES: Mapping[str, str] = MappingProxyType({})
 MAX_SHOWN = 5
 """The maximum number of candidates that a message names."""
 
@@ -180,7 +185,15 @@ class CardLookup:
                 f"{name} is a draft, not a card; `lessons review --show {shell_word(name)}` prints "
                 "it, and `lessons review` edits it (key e) or accepts it (key a)"
             )
-        raise CardNotFound(_not_found(name, everything))
+        raise CardNotFound(_not_found(name, everything, self._read_titles()))
+
+    def _read_titles(self) -> dict[str, str]:
+        """Return a mapping from ids to titles, for the suggestion in an error message."""
+        titles: dict[str, str] = {}
+        for brain in self._brains.members:
+            cards = brain.read(lambda brain: brain.catalogue.all_cards())
+            titles |= {card.id: card.title for card in cards}
+        return titles
 
     def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
         """Return a mapping from the id of each card to a short name that ``find`` accepts.
@@ -271,7 +284,7 @@ def _slug(card_id: str) -> str:
     return os.path.splitext(card_id.rpartition("/")[2])[0]
 
 
-def _not_found(name: str, ids: Sequence[str]) -> str:
+def _not_found(name: str, ids: Sequence[str], titles: Mapping[str, str] = _NO_TITLES) -> str:
     if SERVED in name:
         url = read_user_settings(ServerSettings).url.replace("/v1/brains/", "/brains/")
         page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
@@ -288,6 +301,19 @@ def _not_found(name: str, ids: Sequence[str]) -> str:
     if with_name:
         return f"no card named {name!r}; did you mean {with_name[0]}?"
     similar = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
-    if similar:
-        return f"no card named {name!r}; did you mean {names[similar[0]]}?"
+    likely = names[similar[0]] if similar else _find_similar(name, ids, titles)
+    if likely:
+        return f"no card named {name!r}; did you mean {likely}?"
     return f"no card named {name!r}; see `lessons list`"
+
+
+def _find_similar(name: str, ids: Sequence[str], titles: Mapping[str, str]) -> str:
+    """Return the card whose title, or one word of whose name or title, is close to ``name``."""
+    texts: dict[str, str] = {}
+    for card_id in ids:
+        title = titles.get(card_id, "").casefold()
+        texts.setdefault(title, card_id)
+        for word in _WORD.findall(f"{_slug(card_id).casefold()} {title}"):
+            texts.setdefault(word, card_id)
+    close = difflib.get_close_matches(name.casefold(), texts, n=1, cutoff=_CLOSE)
+    return texts[close[0]] if close else ""

@@ -82,6 +82,8 @@ class Imported:
     passed_over: tuple[PassedOver, ...] = ()
     notes: tuple[str, ...] = ()
     """Messages about ignored parts, one line each."""
+    topics: int = 0
+    """The number of lessons that are titled by a heading which names only a topic."""
 
 
 def make_origin(system: str, source: str, *parts: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 
+from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.cards.keys import split_header
 from lessons_kb.importers.claude_memory import find_memory_type, read_claude_memory
 from lessons_kb.importers.codex_memory import is_codex_memory, read_codex_memory
 from lessons_kb.importers.exported_rules import BEGINS, read_exported_rules
 from lessons_kb.importers.incoming import Imported
 from lessons_kb.importers.rules_file import (
+    has_heading_of_lessons,
     holds_lessons,
     is_name_of_lessons,
     read_notes,
@@ -31,6 +34,25 @@ def is_memory(text: str, *, name: str) -> bool:
         return True
     text = exported.rest
     return is_codex_memory(text) or bool(find_memory_type(text)) or holds_lessons(text, name=name)
+
+
+def is_documentation(text: str, *, name: str) -> bool:
+    """Return whether the headings of a text name topics as documentation does, and no lessons.
+
+    A README needs fewer such headings than a file with another name.
+    """
+    if is_name_of_lessons(name) or is_codex_memory(text) or find_memory_type(text):
+        return False
+    if has_heading_of_lessons(text, name=name) or BEGINS in text:
+        return False
+    notes = read_memory(text, name=name)
+    is_readme = is_note_name(os.path.basename(name))
+    fewest, share = (1, _SHARE_IN_README) if is_readme else (_FEWEST_TOPICS, _SHARE)
+    return notes.topics >= max(fewest, share * len(notes.lessons))
+
+
+_FEWEST_TOPICS, _SHARE, _SHARE_IN_README = 5, 2 / 3, 1 / 4
+"""The minimum number of lessons that are titled by a topic, and their share of all lessons."""
 
 
 def read_memory(

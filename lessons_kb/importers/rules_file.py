@@ -489,6 +489,13 @@ def is_command(span: str) -> bool:
     return span.split(" ", maxsplit=1)[0] in _PROGRAMS
 
 
+def has_heading_of_lessons(text: str, *, name: str) -> bool:
+    """Return whether a heading above a rule announces lessons, or the header names files."""
+    file = read_rules(text, name=name)
+    headings = {heading for rule in file.rules for heading in (rule.title, *rule.headings)}
+    return bool(file.globs) or any(map(_LESSONS.search, headings))
+
+
 def holds_lessons(text: str, *, name: str) -> bool:
     """Return whether notes contain a lesson or a rule, and not only prose.
 
@@ -558,7 +565,9 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
         topics += _is_titled_by_topic(title, rules[0])
         lessons.append(replace(card, title=title, former=collect_former(former, own)))
     notes = (_describe_topics(name, topics),) if topics else ()
-    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes)
+    return Imported(
+        lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes, topics=topics
+    )
 
 
 def _is_titled_by_topic(title: str, first: AgentRule) -> bool:

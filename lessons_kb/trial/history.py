@@ -12,7 +12,7 @@ import re
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from lessons_kb.calls.failure_signs import is_test
@@ -35,8 +35,10 @@ from lessons_kb.values import frozen
 
 FILES = "{files}"
 TRIES = 3
-_FIRST = 8
+_FIRST = 10
+"""If this number of fixes fail first and for the same cause, the search for tasks ends."""
 _AT_FIX, _AT_PARENT = "its tests fail at the fix", "its tests pass at its parent"
+_SETUP_FAILS = "setup fails"
 _LEAST_SECONDS, _LONGER = 60.0, 10
 """The deadline of a check is at least the first number of seconds, and at least the second number
 times its measured time.
@@ -103,8 +105,8 @@ def find_tasks(
 
     ``check`` is the command that runs tests; {files} in it stands for the commit's test files.
     ``learnt`` maps a commit to the id of the card that was written from it. ``say`` is called with
-    a line about each commit that is tried. Raises GitError, or InputError if the tests fail at all
-    of the first fixes.
+    a line about each commit that is tried. Raises GitError, or InputError if the first ten fixes
+    are dropped for the same cause.
     """
     tasks: list[Task] = []
     dropped: list[Dropped] = []
@@ -132,15 +134,30 @@ def find_tasks(
         say(f"{facts.id[:9]} {subject}: {reason or 'kept'}")
         if reason:
             dropped.append(Dropped(commit=facts.id, subject=subject, reason=reason))
-            if not tasks and len(dropped) == _FIRST and all(_AT_FIX in d.reason for d in dropped):
-                raise InputError(
-                    f"the tests of the first {_FIRST} fixes do not even pass at the fix; try "
-                    f"`{check}` by hand, have --setup install what it needs, or give another "
-                    "--check"
-                )
+            if not tasks and len(dropped) == _FIRST:
+                _check_causes(dropped, check)
         else:
             tasks.append(task)
     return tasks, dropped
+
+
+def _check_causes(dropped: Sequence[Dropped], check: str) -> None:
+    """Raise InputError if all fixes were dropped for the same cause."""
+    causes = {fix.reason.partition(":")[0] for fix in dropped}
+    last = dropped[-1].reason
+    if causes == {_AT_FIX}:
+        raise InputError(
+            f"the tests of the first {len(dropped)} fixes do not even pass at the fix "
+            f"({last.removeprefix(_AT_FIX).lstrip(': ')}); try `{check}` by hand, have --setup "
+            "install what it needs, or give another --check"
+        )
+    if causes == {_AT_PARENT}:
+        raise InputError(
+            f"the tests of the first {len(dropped)} fixes pass at the parent, too; does `{check}` "
+            "run the tests in {files}? If not, give another --check"
+        )
+    if causes == {_SETUP_FAILS}:
+        raise InputError(f"{last}, at each of the first {len(dropped)} fixes; correct --setup")
 
 
 def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
@@ -199,7 +216,7 @@ def _try_check(task: Task, work: str, *, wanted: bool, seconds: float, mark: str
     run = partial(run_bounded, cwd=work, output=output, mark=mark)
     setup_code = run(shell(task.setup), seconds=SETUP_SECONDS) if task.setup else 0
     if setup_code:
-        raise _UselessError(f"setup fails: {last_line(redact(read_output(output)))}")
+        raise _UselessError(f"{_SETUP_FAILS}: {last_line(redact(read_output(output)))}")
     codes = []
     for _ in range(TRIES):
         began = time.monotonic()

@@ -157,6 +157,10 @@ def test_header_that_yaml_refuses_is_read_leniently():
 @pytest.mark.parametrize(("header", "field", "value"), [
     ("title: 'it's late'", "title", "'it's late'"),
     ('title: "said" twice', "title", '"said" twice'),
+    ("title: [broken Session files", "title", "broken Session files"),
+    ('title: "half written', "title", "half written"),
+    ("title: {", "title", "T"),
+    ("title: [fix] Retry without a key", "title", "[fix] Retry without a key"),
     ("title: @x\noccurrences: 2   #seen", "occurrences", 2),
     ("title: @x\noccurrences: #seen", "occurrences", 1),
     ("title: @x\nseverity: low #noise #1", "severity", "low"),

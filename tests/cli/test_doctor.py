@@ -15,6 +15,7 @@ from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import trust
+from tests import kit
 
 
 @pytest.fixture
@@ -154,6 +155,24 @@ def test_where_no_brain_is_trusted_it_names_the_fix_alone(lessons, brain, tmp_pa
     assert (result.code, result.err, result.out.count("none here")) == (1, "", 1)
     assert "✗ brain: none here → run `lessons init`" in result.out
     assert lessons("doctor", "--fail-on", "never").code == 0
+
+
+def test_an_untrusted_brain_beside_the_users_own_is_reported_once(lessons, tmp_path, monkeypatch):
+    lessons("init", "--user")
+    project = tmp_path / "shop"
+    kit.commit(project, **{"docs/brain/lessons.toml": "", "docs/brain/lessons/a.md": "# A\n"})
+    for place in (project, project / "docs/brain"):
+        monkeypatch.chdir(place)
+        done = lessons("doctor")
+        assert (done.out + done.err).count("lessons trust") == 1
+
+
+def test_cards_without_a_brain_beside_the_users_own_are_reported(lessons, tmp_path, monkeypatch):
+    lessons("init", "--user")
+    monkeypatch.chdir(kit.write(tmp_path / "shop/docs/solutions", "a.md", "# A\n").parents[2])
+    assert (
+        "⚠ brain: 1 Markdown file in docs/solutions → run `lessons init`" in lessons("doctor").out
+    )
 
 
 def test_an_error_of_the_settings_is_told_once(lessons, brain):

@@ -151,6 +151,28 @@ def test_import_finds_out_what_a_file_is(lessons, brain, tmp_path):
     assert "Forgot the lock" in lessons("import", path).out
 
 
+DOCUMENTATION = (
+    "# Pump\n\nPump moves rows.\n\n## Install\n\n- Run `pip install pump`\n- You must have Python 3.11\n\n"
+    "## Configuration\n\n- Set `PUMP_URL`\n- Never commit the token\n\n"
+    "## Usage\n\n- Call `pump run`\n- Use `-n 2` for two workers\n"
+)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md"])
+def test_documentation_is_imported_only_on_request(lessons, brain, tmp_path, name):
+    topics = ("Storage", "Network", "Logging", "Metrics", "Security")
+    more = "".join(f"\n## {one}\n\n- Never skip the {one} part\n- Use `{one}`\n" for one in topics)
+    path = write(tmp_path, name, DOCUMENTATION + more)
+    done = lessons("import", path, "--yes")
+    assert (done.code, done.out) == (2, "")
+    assert f"{path} looks like documentation: its headings name topics, and no mistakes" in done.err
+    assert f"`lessons import memory {path}` takes its sections all the same" in done.err
+    assert "to create" in lessons("import", "memory", path).err
+    lesson = "\n## Lessons learned\n\n- Never run two pumps, because both move the same rows\n"
+    path.write_text(DOCUMENTATION + more + lesson)
+    assert "to create" in lessons("import", path).err
+
+
 def test_import_says_what_becomes_of_headings_that_are_topics(lessons, brain, tmp_path):
     notes = "# Notes\n\n## Database\n\n- Never {}\n- The pool has 20\n\n## Logging\n\n- Use `log`\n- No prints\n"
     path = write(tmp_path, "NOTES.md", notes.format("share a pool"))

@@ -87,7 +87,7 @@ def test_several_drafts_are_shown_accepted_and_discarded_at_once(lessons, propos
     assert "title: Payouts were doubled" in shown
     refused = lessons("review", "--discard", ids[0], "--discard", "absent")
     assert (refused.code, refused.out) == (2, "")
-    done = lessons("review", "--discard", ids[0], "--discard", ids[1])
+    done = lessons("review", "--discard", ids[0], ids[1])
     assert done.out == f"{ids[0]} discarded\n{ids[1]} discarded\n"
     (left,) = json.loads(lessons("review", "--list", "--json").out)
     assert left["id"] == ids[2]

@@ -236,6 +236,8 @@ def test_candidates_with_a_draft_or_a_card_are_left_out_and_counted(lessons, pro
     write_three_fixes(project)
     before = find(lessons)["candidates"]
     assert len(before) == 3
+    assert "; `--limit 3` lists all\n" in lessons("mine", "--limit", "2").err
+    assert "lists all" not in lessons("mine", "--limit", "3").err
     made = find(lessons, "--draft", "3")["drafts"]
     listed = lessons("mine")
     assert listed.out == ""

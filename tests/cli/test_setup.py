@@ -270,7 +270,7 @@ def test_install_all_connects_those_found_and_uninstall_all_restores_them(lesson
     assert kept(machine) == before
 
 
-def test_nothing_is_written_without_a_yes(lessons, machine, tmp_path, monkeypatch):
+def test_nothing_is_written_without_a_yes(lessons, at_terminal, machine, tmp_path, monkeypatch):
     before = kept(machine)
     done = lessons("setup")
     assert (done.code, "--yes" in done.err) == (2, True)
@@ -282,6 +282,9 @@ def test_nothing_is_written_without_a_yes(lessons, machine, tmp_path, monkeypatc
     (project / "AGENTS.md").write_text("- Never push to main.\n")
     monkeypatch.chdir(project)
     assert "Not touched: AGENTS.md" in lessons("setup").out
+    shown = at_terminal("setup", columns=58)
+    folded = shown.index("Not touched: AGENTS.md; `lessons diet` moves rules to")
+    assert shown[folded + 1] == "  cards."
     assert kept(machine) == before
 
 

@@ -69,6 +69,14 @@ def test_help_names_each_command_on_one_whole_line(lessons, words, monkeypatch):
     assert "..." not in commands
 
 
+@pytest.mark.parametrize("words", [["add"], ["create"], ["rename"], ["mark"], ["eval"], []])
+def test_help_has_its_example_on_one_line(lessons, words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (example,) = [line for line in lessons(*words, "--help").out.splitlines() if "Example:" in line]
+    assert example.count('"') % 2 == example.count("'") % 2 == 0
+    assert f"  Example: lessons {' '.join(words)}" in example
+
+
 def test_lessons_alone_prints_state_next_step_and_ten_commands(lessons, at_terminal, brain):
     shown = at_terminal()
     assert len(shown) <= 30
@@ -99,6 +107,15 @@ def test_lessons_alone_names_the_last_lesson_and_what_needs_attention(lessons, b
     assert lessons("list", "--stale").out
 
 
+def test_lessons_alone_names_a_card_with_a_broken_header(lessons, write_card):
+    card = "---\ntype: lesson\ntitle: [half written\n---\n\n## Fix\n\n- Write it whole\n"
+    write_card("one.md", card)
+    problem = "lessons/one.md has a header that YAML cannot read"
+    assert f"  {problem}: `lessons lint`" in lessons().out
+    write_card("two.md", card.replace("half", "hardly"))
+    assert f"  {problem} (and 1 other file): `lessons lint`" in lessons().out
+
+
 def test_lessons_alone_leads_from_nothing_to_a_brain_that_works(at, lessons, tmp_path):
     first = json.loads(at(tmp_path, "--json").out)
     assert (first["brains"], first["next"]["command"]) == ([], "lessons init")
@@ -118,6 +135,9 @@ def test_lessons_alone_proposes_a_folder_of_the_repository(at, home, tmp_path, m
     assert json.loads(at(project, "--json").out)["next"]["command"] == "lessons init lessons-brain"
     inside = json.loads(at(project / "src", "--json").out)["next"]["command"]
     assert inside == "lessons init ../lessons-brain"
+    for command in ("doctor", "list", "trust"):
+        done = at(project, command)
+        assert "`lessons init lessons-brain`" in done.out + done.err, command
     assert at(project / "src", "init", "../lessons-brain").code == 0
     assert json.loads(at(project, "--json").out)["brains"]
     assert "do this in the repository of a project" in " ".join(at(home).out.split())

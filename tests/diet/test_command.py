@@ -103,6 +103,18 @@ def test_the_option_is_named_only_for_rules_that_it_moves(project, lessons):
     assert "lessons setup" not in done.err
 
 
+def test_the_advice_names_a_command_that_connects_the_agent(project, lessons):
+    assert "next: `lessons setup` connects your agents" in lessons("diet").err
+    kit.write(project, ".github/instructions/tests.instructions.md", "# Tests\n")
+    done = lessons("diet")
+    assert "lessons setup" not in done.err, "setup offers only agents of this machine"
+    advice = "`lessons install copilot-cli` and `lessons install vscode` connect them"
+    assert f"next: {advice}, and then rules can move" in done.err
+    for agent in ("copilot-cli", "vscode"):
+        lessons("install", agent)
+    assert "next: `lessons diet --apply` shows the diff and asks" in lessons("diet").err
+
+
 def test_rules_move_where_all_agents_in_use_have_our_hooks(project, lessons):
     done = lessons("diet", "--apply", "--yes")
     assert "no agent here has our hooks" in done.out

@@ -372,6 +372,26 @@ Two ways into the same endless loop:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("options", "cause"), [
+    (["--check", "true {files}"], "pass at the parent, too; does `true {files}` run the tests in"),
+    (["--check", "no-such-program {files}"], "do not even pass at the fix (sh: 1: no-such-program: not"),
+    (["--check", "true", "--setup", "echo no net; false"], "setup fails: no net, at each of the"),
+])  # fmt: skip
+def test_the_search_for_tasks_ends_after_ten_fixes_of_the_same_cause(
+    shop, lessons, tmp_path, options, cause
+):
+    for number in range(12):
+        name = f"part{number}"
+        commit(shop, f"Add {name}", **{f"{name}.py": "a = 1\n"})
+        fixed = {f"{name}.py": "a = 2\n", f"tests/test_{name}.py": "pass\n"}
+        commit(shop, f"Fix {name}: wrong result in the sum", **fixed)
+    done = lessons("trial", tmp_path / "made.toml", "--from-history", "2", *options)
+    *reasons, last = done.err.splitlines()
+    assert (done.code, len(reasons)) == (2, 10)
+    assert cause in last
+
+
+@pytest.mark.slow
 def test_tasks_are_made_from_fixes_and_their_tests(shop, lessons, trial, tmp_path):
     """The prompt made of a commit tells the mistake, and not the solution."""
     total = "def total({}):\n    return {}\n"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.options import ShowPrompt, Verbose, Yes, open_brain
 from lessons_kb.cli.output import (
@@ -305,8 +306,22 @@ def _print_plan(
     if plan.moves:
         command = " ".join(["lessons diet", *map(shell_word, paths), "--apply"])
         say(f"next: `{command}` shows the diff and asks")
-    elif any(WITHOUT_AN_OPTION in stay.reason for stay in plan.stays):
-        say("next: `lessons setup` connects your agents, and then rules can move")
+    elif advice := _advise_connection(plan, readers):
+        say(f"next: {advice}, and then rules can move")
+
+
+def _advise_connection(plan: Plan, readers: Sequence[Reader]) -> str:
+    """Return the commands that connect the agents without our hooks whose rules stay, or ""."""
+    files = {stay.file for stay in plan.stays if WITHOUT_AN_OPTION in stay.reason}
+    if not files:
+        return ""
+    blocking = [reader for reader in readers if files.intersection(reader.files)]
+    without = [reader.agent for reader in blocking if not reader.has_hooks]
+    if all(map(is_present, without)):
+        return "`lessons setup` connects your agents"
+    commands = [f"`lessons install {agent}`" for agent in without]
+    verb = "connects it" if len(commands) == 1 else "connect them"
+    return f"{' and '.join(commands)} {verb}"
 
 
 def _has_little_gain(diet: Diet, plan: Plan) -> bool:

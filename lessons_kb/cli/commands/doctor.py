@@ -41,7 +41,7 @@ def doctor(
     discovery = look(here)
     brains = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # check_health reports it
-        brains = open_brain(discovery)
+        brains = open_brain(discovery, hints=False)
     lines = [*apply_fixes(brains), *fix_agents(project)] if fix else []
     calls = find_last_calls(brains)
     lines += check_health(brains, here, found=discovery, calls=calls)

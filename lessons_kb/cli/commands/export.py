@@ -43,9 +43,10 @@ def export(
         Option("--check", help="With rules: write nothing; fail if a file is outdated."),
     ] = False,
 ) -> None:
-    """Print every card; `import` reads json and jsonl.
+    """Print every card, or write rules for agents without hooks.
 
-    With `rules`, write rules for an agent that runs no hooks.
+    `lessons import` reads json and jsonl.
+    With `rules`, write a rules file, such as AGENTS.md.
     With `okf`, write cards and notes in the Open Knowledge Format, which `import okf` reads.
 
     Your own brain is exported only if it is the only one, or if --brain names it.

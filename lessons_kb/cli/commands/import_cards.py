@@ -17,6 +17,7 @@ from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
     CHANGES,
     CREATE,
+    DOCUMENTATION,
     NAMES,
     ON_NEAR,
     PROSE,
@@ -37,6 +38,12 @@ from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 _MOST_NAMED = 5
 """The maximum number of files of a source that are named one by one."""
+
+_NO_LESSONS = {
+    PROSE: "no lesson in {}: neither rules nor a heading such as Lessons",
+    DOCUMENTATION: "{} looks like documentation: its headings name topics, and no mistakes",
+}
+"""Maps what a text may be to the reason why it is not imported."""
 
 
 def import_cards(
@@ -198,13 +205,17 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
             raise InputError(f"{problem}; `lessons mine` finds the fixes in the history")
         say(problem)
         sources = [(source, path) for source, path in sources if source != CHANGES]
-    prose = [clean_line(path) for source, path in sources if source == PROSE]
-    if prose:
-        problem = f"no lesson in {', '.join(prose)}: neither rules nor a heading such as Lessons"
-        if len(prose) == len(sources):
-            fix = f"`lessons import memory {shell_word(prose[0])}` takes its sections all the same"
-            raise InputError(f"{problem}; {fix}")
-        say(problem)
+    usable = [(source, path) for source, path in sources if source not in _NO_LESSONS]
+    for kind, problem in _NO_LESSONS.items():
+        texts = [path for source, path in sources if source == kind]
+        if not texts:
+            continue
+        described = problem.format(", ".join(map(clean_line, texts)))
+        if not usable:
+            fix = f"`lessons import memory {shell_word(texts[0])}` takes its sections all the same"
+            raise InputError(f"{described}; {fix}")
+        say(described)
+    sources = usable
     usable = [(source, path) for source, path in sources if source in NAMES]
     _report_sources(usable)
     return usable

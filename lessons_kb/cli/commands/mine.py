@@ -335,9 +335,11 @@ def _report(
         if ask_agent and suggestion:
             print(suggestion)
     elif past.candidates:
+        total = len(past.candidates)
+        rest = f"; `--limit {total}` lists all" if len(shown) < total else ""
         say(
             "next: `lessons mine --draft 10` drafts the first ten, `--draft 2,5` these two; then "
-            "`lessons review`"
+            f"`lessons review`{rest}"
         )
     elif past.left_out.get(OPEN):
         say("next: `lessons review`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import ShowPrompt, WithAgent, Yes, open_brain
@@ -12,9 +12,14 @@ from lessons_kb.cli.output import options, print_json, say
 from lessons_kb.collection.pending_drafts import has_drafts
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import REVIEW_DRAFTS, load
+from lessons_kb.text.sanitize import shell_word
 
 
 def review(
+    more: Annotated[
+        list[str] | None,
+        Argument(metavar="[ID]…", help="Further drafts for --show, --accept or --discard."),
+    ] = None,
     list_: Annotated[bool, Option("--list", help="List the drafts.")] = False,
     show: Annotated[
         list[str] | None, Option("--show", metavar="ID", help="Print a draft; repeatable.")
@@ -57,6 +62,12 @@ def review(
     chosen = [action for action in (show, accept, merge, discard) if action]
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
+    if more:
+        listed = show or accept or discard
+        if not listed:
+            draft = shell_word(more[0])
+            raise InputError(f"what to do with {draft}? Try `lessons review --show {draft}`")
+        listed += more
     brains = open_brain()
     if show_prompt or with_ is not None:
         complete_drafts = load(REVIEW_DRAFTS).complete_drafts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 from typer import Option
@@ -96,7 +96,7 @@ def _connect_found(*, yes: bool, diff: bool) -> None:
     if not plan:
         raise InputError("; ".join(refused) or NO_AGENT)
     if not options().json:
-        print("\n".join(_describe_plan(plan, refused, diff=diff)))
+        _print_plan(_describe_plan(plan, refused, diff=diff))
     if not (_needs_first_lesson() or _list_changes(plan) or refused):
         print_answer([], "Nothing to change.")
         _say_untrusted()
@@ -165,7 +165,7 @@ def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
     plan, refused = connect_all(present, dry_run=True, **request)
     state = state_home() if purge and os.path.isdir(state_home()) else ""
     if not options().json:
-        print("\n".join(_describe_undo(plan, refused, state, diff=diff)))
+        _print_plan(_describe_undo(plan, refused, state, diff=diff))
     changes = _list_changes(plan)
     if (changes or refused or state) and not yes:
         question = "Disconnect them, and delete that folder?" if state else "Disconnect them?"
@@ -288,6 +288,15 @@ def _describe_undo(
         yield f"Folder to delete, with journal, drafts, trash and trust:\n  {_short(state)}"
     if state or removals or _list_changes(plan):
         yield "Cards that you wrote stay."
+
+
+def _print_plan(texts: Iterable[str]) -> None:
+    """Print lines, folded to the width of the terminal, and differences as they are."""
+    for text in texts:
+        if "\n" in text:
+            print(text)
+        else:
+            print_wrapped(text)
 
 
 def _describe_plan(

@@ -101,11 +101,12 @@ def trial(
 
     Example: lessons trial tasks.toml --agent claude-code
     """
-    repository = Repository(os.getcwd()).top
     if from_history:
         with interrupt_by_signals():
-            _write_tasks(file, repository, from_history, check, setup)
+            _write_tasks(file, Repository(os.getcwd()).top, from_history, check, setup)
         return
+    text = read_file(file)
+    repository = Repository(os.getcwd()).top
     if not agent:
         raise InputError("--agent is missing; name one, such as claude-code, or give its command")
     chosen = split_list(arms)
@@ -116,7 +117,6 @@ def trial(
         raise InputError(f"--arms: name {WITHOUT} and at least one other arm to compare with it")
     words = find_task_command(agent)
     _check_agent(agent, chosen)
-    text = read_file(file)
     tasks = read_tasks(text, os.path.basename(file))
     brains = open_brain(for_trial=True)
     brains.refresh()
