@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _JUDGE_AGAIN = 10.0
 """The seconds between two comparisons of the cards with their project."""
-_TICK = 3.0
-"""The seconds after which a thread looks again whether the project has a new commit."""
 LOOK_AGAIN = 10.0
 """The seconds after which a quiet folder is scanned anyway. A watch misses changes behind a
 symbolic link inside the brain, and events that the system dropped."""
@@ -53,7 +51,7 @@ class Watching:
         brains: Sequence[Brain],
         *,
         say: Callable[[str], None] | None = None,
-        tick: float = _TICK,
+        tick: float = LOOK_AGAIN,
         on_idle: Callable[[Brain], None] = lambda _brain: None,
     ) -> None:
         self._watchers = [_Watcher(brain, say, tick=tick, on_idle=on_idle) for brain in brains]
