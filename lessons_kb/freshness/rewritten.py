@@ -63,7 +63,7 @@ class RewrittenCode:
         """
         if not bodies:
             return set()
-        words: dict[str, frozenset[str]] = {}
+        texts: dict[str, frozenset[str]] = {}
         wanted: list[tuple[K, str, float]] = []
         for key, body in bodies.items():
             for own, least in (
@@ -71,23 +71,33 @@ class RewrittenCode:
                 (_list_words(_METADATA.sub("", body).encode("utf-8", "replace")), _LEAST_SHARE),
             ):
                 name = f"{zlib.crc32(' '.join(sorted(own)).encode('utf-8', 'replace')):x}"
-                words[name] = own
+                texts[name] = own
                 wanted.append((key, name, least))
-            wanted += [(key, name, _LEAST_FILE_SHARE) for name in removed.get(key, ())]
         matches = dict(self._update(self._history.read_matches()))
-        new = {name for _key, name, _least in wanted if name not in matches}
+        if not self._add_matches(matches, texts):
+            return set(bodies)
+        found = {key for key, name, least in wanted if matches[name].share >= least}
+        # Removed files are compared only if they decide about a card.
+        files = [(key, name) for key in bodies for name in removed.get(key, ()) if key not in found]
+        unread = sorted({name for _key, name in files} - matches.keys())
+        objects = [name.encode("utf-8", "surrogateescape") for name in unread]
+        contents = map(_list_words, read_objects(self._top, objects))
+        if not self._add_matches(matches, dict(zip(unread, contents, strict=True))):
+            return set(bodies)
+        found |= {key for key, name in files if matches[name].share >= _LEAST_FILE_SHARE}
+        used = texts.keys() | {name for _key, name in files}
+        self._history.write_matches({name: matches[name] for name in used})
+        return found
+
+    def _add_matches(self, matches: dict[str, Match], texts: Mapping[str, frozenset[str]]) -> bool:
+        """Add the matches of texts, given their words. Return False if git lacks some files."""
+        new = {name: words for name, words in texts.items() if name not in matches}
         if new:
-            files = sorted(new - words.keys())
-            objects = [name.encode("utf-8", "surrogateescape") for name in files]
-            contents = read_objects(self._top, objects)
-            words |= zip(files, map(_list_words, contents), strict=True)
             blobs = list_blobs(self._top, self._excluded)
             if blobs is None:
-                return set(bodies)
-            own_words = {name: words[name] for name in new}
-            matches |= _find_matches(own_words, read_text_objects(self._top, blobs))
-        self._history.write_matches({name: matches[name] for _key, name, _least in wanted})
-        return {key for key, name, least in wanted if matches[name].share >= least}
+                return False
+            matches |= _find_matches(new, read_text_objects(self._top, blobs))
+        return True
 
     def _update(self, matches: Mapping[str, Match]) -> Mapping[str, Match]:
         """Return the matches in HEAD, given those in the HEAD that was compared last.
@@ -125,10 +135,17 @@ def _find_matches(
 def _find_words(
     wanted: frozenset[str], files: Iterable[tuple[str, bytes]]
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the name of each blob, and which of the wanted words and names it has."""
+    """Yield the name of each blob, and which of the wanted words and names it has.
+
+    A name of several words has a capital letter or an underscore, which no word has.
+    """
+    has_names = not all(word.isalpha() and word.islower() for word in wanted)
     for blob, content in files:
-        names = content.translate(_NAMES).decode("utf-8", "replace").split()
-        yield blob, tuple(wanted.intersection(names) | wanted.intersection(_split(content)))
+        present = wanted.intersection(_split(content))
+        if has_names:
+            names = content.translate(_NAMES).decode("utf-8", "replace").split()
+            present |= wanted.intersection(names)
+        yield blob, tuple(present)
 
 
 def _list_words(content: bytes) -> frozenset[str]:
