@@ -114,7 +114,8 @@ def write_shop(folder):
     for name, header in headers.items():
         text = f"---\ntype: lesson\ntitle: {name} goes wrong\n{header}\n---\n\n- Look at it\n"
         cards[f"lessons/{name.lower()}.md"] = text
-    code = {"src/mail.py": "def send(): ...\n", "src/cart.py": "def add(): ...\n"}
+    cart = "def add(voucher, discount): ...\n"
+    code = {"src/mail.py": "def send(): ...\n", "src/cart.py": cart}
     settings = 'project = "shop"\n'
     kit.commit(folder, "start", "2026-01-01T12:00:00+00:00", **code, **{"lessons.toml": settings})
     kit.commit(folder, "cards", "2026-01-03T12:00:00+00:00", **cards)
