@@ -11,6 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from lessons_kb.cards.anchors import find_names_in_code
@@ -32,6 +33,8 @@ They were chosen with the cards of ``benchmarks/judged/gone_cards.jsonl``, sets 
 judged afterwards.
 """
 _SHORTEST_WORD = 3
+_FEW_WORDS = 60
+"""The number of words up to which a search for each is faster than a list of all words."""
 _IN_NAME = re.compile(rb"[\w\x80-\xff]")
 _ALL_BYTES = [bytes([number]) for number in range(256)]
 _LOWER = b"".join(byte.lower() if byte.isalpha() else b" " for byte in _ALL_BYTES)
@@ -139,13 +142,21 @@ def _find_words(
 
     A name of several words has a capital letter or an underscore, which no word has.
     """
-    has_names = not all(word.isalpha() and word.islower() for word in wanted)
+    names = {word for word in wanted if not (word.isalpha() and word.islower())}
+    words = wanted - names
     for blob, content in files:
-        present = wanted.intersection(_split(content))
-        if has_names:
-            names = content.translate(_NAMES).decode("utf-8", "replace").split()
-            present |= wanted.intersection(names)
+        present = _pick(words, content.translate(_LOWER).decode("ascii"))
+        if names:
+            present |= _pick(names, content.translate(_NAMES).decode("utf-8", "replace"))
         yield blob, tuple(present)
+
+
+def _pick(wanted: AbstractSet[str], text: str) -> set[str]:
+    """Return the wanted words in a text, in which spaces separate all words."""
+    if len(wanted) <= _FEW_WORDS:
+        spaced = f" {text} "
+        return {word for word in wanted if f" {word} " in spaced}
+    return set(wanted).intersection(text.split())
 
 
 def _list_words(content: bytes) -> frozenset[str]:
