@@ -198,8 +198,9 @@ class ProjectFiles:
             paths = self._match_former(anchor.name) or ()
         else:
             paths = self._list_former_files(anchor.name)
-        fates = {fate for path in paths if (fate := self._find_path(path)).last_path}
-        return sorted(fates, key=lambda fate: (fate.day, fate.last_path))[: -_MOST_REMOVED - 1 : -1]
+        removed = {fate for fate in map(self._find_path, paths) if fate.last_path}
+        fates = sorted(removed, key=lambda fate: (fate.day, fate.last_path), reverse=True)
+        return fates[:_MOST_REMOVED]
 
     def has_matched(self, glob: str) -> bool:
         """Return whether a glob matches a file of HEAD or of the history."""

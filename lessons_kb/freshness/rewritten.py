@@ -11,13 +11,13 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from lessons_kb.cards.anchors import find_names_in_code
 from lessons_kb.process.git_history import (
     list_added_blobs,
     list_blobs,
+    pick_words,
     read_objects,
     read_text_objects,
 )
@@ -33,14 +33,9 @@ They were chosen with the cards of ``benchmarks/judged/gone_cards.jsonl``, sets 
 judged afterwards.
 """
 _SHORTEST_WORD = 3
-_FEW_WORDS = 60
-"""The number of words up to which a search for each is faster than a list of all words."""
-_IN_NAME = re.compile(rb"[\w\x80-\xff]")
 _ALL_BYTES = [bytes([number]) for number in range(256)]
 _LOWER = b"".join(byte.lower() if byte.isalpha() else b" " for byte in _ALL_BYTES)
 """A table for ``bytes.translate`` that makes letters small, and replaces the rest by spaces."""
-_NAMES = b"".join(byte if _IN_NAME.match(byte) else b" " for byte in _ALL_BYTES)
-"""A table that replaces what is in no name by spaces."""
 _METADATA = re.compile(r"(?m)^(?:##|diff --git |index |--- |\+\+\+ |@@ ).*$")
 """Matches the headings of sections, which most cards share, and the headers of a diff."""
 
@@ -142,26 +137,20 @@ def _find_words(
 
     A name of several words has a capital letter or an underscore, which no word has.
     """
-    names = {word for word in wanted if not (word.isalpha() and word.islower())}
-    words = wanted - names
+    encoded = {word.encode("utf-8", "replace"): word for word in wanted}
+    words = {word for word in encoded if word.isalpha() and word.islower()}
+    names = encoded.keys() - words
     for blob, content in files:
-        present = _pick(words, content.translate(_LOWER).decode("ascii"))
+        present = pick_words(content.translate(_LOWER), words)
         if names:
-            present |= _pick(names, content.translate(_NAMES).decode("utf-8", "replace"))
-        yield blob, tuple(present)
-
-
-def _pick(wanted: AbstractSet[str], text: str) -> set[str]:
-    """Return the wanted words in a text, in which spaces separate all words."""
-    if len(wanted) <= _FEW_WORDS:
-        spaced = f" {text} "
-        return {word for word in wanted if f" {word} " in spaced}
-    return set(wanted).intersection(text.split())
+            present |= pick_words(content, names)
+        yield blob, tuple(encoded[word] for word in present)
 
 
 def _list_words(content: bytes) -> frozenset[str]:
-    """Return the words of a text that are compared."""
-    return frozenset(word for word in _split(content) if len(word) >= _SHORTEST_WORD)
+    """Return the words of a text: the longer sequences of ASCII letters, in lower case."""
+    words = content.translate(_LOWER).decode("ascii").split()
+    return frozenset(word for word in words if len(word) >= _SHORTEST_WORD)
 
 
 def _improve(
@@ -194,8 +183,3 @@ def _weigh(match: Match) -> dict[str, float]:
     weights = {word: math.log(files / (max(n, 1) + 0.5)) for word, n in match.counts.items()}
     total = sum(weights.values())
     return {word: weight / total for word, weight in weights.items()} if total > 0 else {}
-
-
-def _split(content: bytes) -> list[str]:
-    """Return the words of a text: the sequences of ASCII letters, in lower case."""
-    return content.translate(_LOWER).decode("ascii").split()

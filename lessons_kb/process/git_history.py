@@ -204,7 +204,7 @@ def find_words(
     absent = set(wanted)
     with start_git(top, *form) as running:
         for lines in _join_lines(running.read_parts()):
-            absent -= _pick_words(lines, absent)
+            absent -= pick_words(lines, absent)
     is_missing_file = any(message in running.error for message in _MISSING)
     if running.code not in (0, 1) and not is_missing_file:  # 1: there is no line
         raise GitError(explain(running.error, top))
@@ -229,8 +229,8 @@ def _join_lines(parts: Iterable[bytes]) -> Iterator[bytes]:
     yield b"".join(waiting)
 
 
-def _pick_words(content: bytes, wanted: AbstractSet[bytes]) -> set[bytes]:
-    """Return the wanted words that occur in a text."""
+def pick_words(content: bytes, wanted: AbstractSet[bytes]) -> set[bytes]:
+    """Return the wanted words that occur in a text. A word also has digits, ``_`` and ``$``."""
     plain = b" %b " % content.translate(_SPACED)
     if len(wanted) <= _FEW_WORDS:
         return {word for word in wanted if b" %b " % word in plain}
@@ -257,7 +257,7 @@ def find_differing_words(
     for blob, content in zip(places, read_objects(top, list(places)), strict=True):
         if b"\0" in content[:_BINARY_BYTES]:
             continue
-        occurring = _pick_words(content, all_wanted)
+        occurring = pick_words(content, all_wanted)
         for commit in places[blob] if occurring else ():
             present[commit].update(
                 wanted[commit][word] for word in occurring & wanted[commit].keys()
