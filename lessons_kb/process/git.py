@@ -145,8 +145,6 @@ class RunningGit:
 
     def read_parts(self) -> Iterator[bytes]:
         """Yield parts of the output while git runs."""
-        with contextlib.suppress(OSError):  # git waits less often for a slow reader
-            _widen_pipe(self.stdout.fileno())
         while part := self.stdout.read(_PART):
             yield part
 
@@ -196,6 +194,8 @@ def start_git(
             timer.start()
             try:
                 running = RunningGit(process)
+                with contextlib.suppress(OSError):  # git waits less often for a slow reader
+                    _widen_pipe(running.stdout.fileno())
                 yield running
                 running.code = process.wait()
             finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from lessons_kb.errors import GitError
 from lessons_kb.process.git import Repository, decode, explain, run_git, start_git, stream_git
@@ -333,22 +333,21 @@ def read_text_objects(top: str, blobs: Sequence[str]) -> Iterator[tuple[str, byt
 
 
 def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield the content of each object, given by its hash or as COMMIT:PATH.
+    """Yield the content of each object, given by its hash or as COMMIT:PATH, while git runs.
 
-    A missing object is b"". Raises GitError if git prints too much.
+    A missing object is b"". Raises GitError if git fails to start.
     """
     failures = 0
     begin = 0
     while begin < len(names):
         batch = names[begin : begin + _OBJECTS]
+        end = begin + len(batch)
         stdin = b"".join(name.replace(b"\n", b"?") + b"\n" for name in batch)
-        done = run_git(top, "cat-file", "--batch", stdin=stdin, limit=_MAX_BYTES)
-        if done.truncated:
-            raise GitError(explain(done.error, top))
-        contents = list(_split_objects(done.output))
-        yield from contents
-        begin += len(contents)
-        if not done.code:
+        with start_git(top, "cat-file", "--batch", "--buffer", stdin=stdin) as running:
+            for content in _read_contents(running.stdout):
+                yield content
+                begin += 1
+        if begin == end:
             continue
         # In a partial clone, older versions of git stop at a missing object.
         failures += 1
@@ -357,16 +356,14 @@ def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:
         begin += count
 
 
-def _split_objects(output: bytes) -> Iterator[bytes]:
-    """Yield the contents in the output of ``git cat-file --batch``, b"" for a missing object."""
-    place = 0
-    while place < len(output):
-        end = output.index(b"\n", place)
-        size = output[place:end].rpartition(b" ")[2]
-        place = end + 1
+def _read_contents(output: IO[bytes]) -> Iterator[bytes]:
+    """Yield the contents that ``git cat-file --batch`` prints, b"" for a missing object."""
+    for head in output:
+        size = head.rpartition(b" ")[2].strip()
         if size.isdigit():  # a missing object has the word "missing" in place of its size
-            yield output[place : place + int(size)]
-            place += int(size) + 1
+            content = output.read(int(size))
+            output.read(1)  # the end of the line
+            yield content
         else:
             yield b""
 

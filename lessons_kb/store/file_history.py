@@ -17,7 +17,7 @@ from lessons_kb.store.files import sqlite_error
 from lessons_kb.text.name_changes import NamedCommit
 
 HISTORY_NAME = "history.sqlite"
-_FORMAT = 6
+_FORMAT = 7
 _PATIENCE = 30.0
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -25,10 +25,9 @@ CREATE TABLE commits (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL, day TEXT NOT NULL, parents TEXT NOT NULL
 );
 CREATE INDEX commits_by_day ON commits (day);
-CREATE TABLE paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
-CREATE TABLE changes (
-  path INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, content TEXT NOT NULL,
-  PRIMARY KEY (path, number)
+CREATE TABLE paths (path TEXT PRIMARY KEY, changes TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE added (
+  content TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (content, path)
 ) WITHOUT ROWID;
 CREATE TABLE renames (
   commit_id TEXT NOT NULL, path TEXT NOT NULL, target TEXT NOT NULL,
@@ -41,8 +40,10 @@ CREATE TABLE words (
 ) WITHOUT ROWID;
 CREATE TABLE matches (name TEXT PRIMARY KEY, fields TEXT NOT NULL) WITHOUT ROWID
 """
-_CONTENT_INDEX = "CREATE INDEX IF NOT EXISTS changes_by_content ON changes (content)"
-_ALL_TABLES = ("commits", "paths", "changes", "renames", "gaps", "words", "matches")
+"""``paths.changes`` holds the changes of a path in one text: for each its number, status and
+content, and a space. One row for each change would take twice as long.
+"""
+_ALL_TABLES = ("commits", "paths", "added", "renames", "gaps", "words", "matches")
 _ALL_READ = ""
 """The path of a row which says that the renames of a commit were read. No file has this path."""
 
@@ -51,8 +52,8 @@ _HASH_DIGITS = 12
 """The number of digits of the hash of a content that are stored."""
 _EMPTY, _EMPTY_SHA256 = "e69de29bb2d1", "473a0f4c3be8"
 """The first digits of the hashes of an empty file, in SHA-1 and in SHA-256."""
-_BATCH = 2_000
-"""The number of changes that are written at once."""
+_BATCH, _MOST_COLLECTED = 500, 200_000
+"""The numbers of added files, and of changes, that are collected before they are written."""
 
 
 class Removal(NamedTuple):
@@ -62,6 +63,16 @@ class Removal(NamedTuple):
     """The position of the commit in the history. Later commits have larger numbers."""
     commit: str
     day: str
+
+
+class _Change(NamedTuple):
+    """A change of one path."""
+
+    number: int
+    """The position of the commit in the history."""
+    status: str
+    content: str
+    """The first digits of the hash of the content, as in ``NameChange``."""
 
 
 class FileVersion(NamedTuple):
@@ -158,38 +169,59 @@ class FileHistory:
             if afresh:
                 for table in _ALL_TABLES:
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
-                self._db.execute("DROP INDEX IF EXISTS changes_by_content")
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM commits").fetchone()
-            known = dict(self._db.execute("SELECT path, id FROM paths"))
             places: list[tuple[int, str, str, str]] = []
-            new: list[tuple[str, int]] = []
-            changes: list[tuple[int, int, str, str]] = []
+            changes: dict[str, list[str]] = {}
+            added: list[tuple[str, str]] = []
+            count = 0
             for number, commit in enumerate(commits, last + 1):
                 places.append((number, commit.id, commit.day, " ".join(commit.parents)))
-                for status, name, _target, blob in commit.changes:
-                    path = known.get(name)
-                    if path is None:
-                        path = known[name] = len(known) + 1
-                        new.append((name, path))
-                    changes.append((path, number, status, blob[:_HASH_DIGITS]))
-                if len(changes) > _BATCH:
-                    self._write(places, new, changes)
-            self._write(places, new, changes)
-            self._db.execute(_CONTENT_INDEX)  # faster than an update for each change
+                count += len(commit.changes)
+                for status, path, _target, blob in commit.changes:
+                    change = f"{number}{status}{blob[:_HASH_DIGITS]} "
+                    if path in changes:
+                        changes[path].append(change)
+                    else:
+                        changes[path] = [change]
+                    if status == "A":
+                        added.append((blob[:_HASH_DIGITS], path))
+                if len(added) > _BATCH:
+                    self._write_commits(places, added)
+                if count > _MOST_COLLECTED:
+                    self._write_changes(changes)
+                    count = 0
+            self._write_commits(places, added)
+            self._write_changes(changes)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('head', ?)", (head,))
 
-    def _write(
-        self,
-        commits: list[tuple[int, str, str, str]],
-        paths: list[tuple[str, int]],
-        changes: list[tuple[int, int, str, str]],
+    def _write_commits(
+        self, commits: list[tuple[int, str, str, str]], added: list[tuple[str, str]]
     ) -> None:
-        """Write rows of three tables, and empty the lists."""
+        """Write commits and the contents that they added, and empty the lists."""
         self._db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?)", commits)
-        self._db.executemany("INSERT INTO paths (path, id) VALUES (?, ?)", paths)
-        self._db.executemany("INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)", sorted(changes))
-        for rows in (commits, paths, changes):
-            rows.clear()
+        self._db.executemany("INSERT OR IGNORE INTO added VALUES (?, ?)", sorted(added))
+        commits.clear()
+        added.clear()
+
+    def _write_changes(self, changes: dict[str, list[str]]) -> None:
+        """Write the changes of paths after those that are stored, and empty the mapping."""
+        sql = (
+            "INSERT INTO paths VALUES (?, ?)"
+            " ON CONFLICT DO UPDATE SET changes = changes || excluded.changes"
+        )
+        rows = ((path, "".join(changes[path])) for path in sorted(changes))
+        self._db.executemany(sql, rows)
+        changes.clear()
+
+    def _read_changes(self, path: str) -> list[_Change]:
+        """Return the changes of a path, oldest first."""
+        sql = "SELECT changes FROM paths WHERE path = ?"
+        row = self._db.execute(sql, (path,)).fetchone()
+        return sorted(map(_parse_change, row[0].split())) if row else []
+
+    def _read_commit(self, number: int) -> FileVersion:
+        sql = "SELECT id, day FROM commits WHERE number = ?"
+        return FileVersion(*self._db.execute(sql, (number,)).fetchone())
 
     def read_fault(self, head: str) -> str:
         """Return why the history of a HEAD could not be read; "" if it was not tried or worked."""
@@ -230,14 +262,9 @@ class FileHistory:
 
     def find_removal(self, path: str, *, after: int) -> Removal | None:
         """Return the last removal of a path in a commit later than ``after``."""
-        row = self._db.execute(
-            "SELECT number, commits.id, day FROM paths"
-            " JOIN changes ON changes.path = paths.id JOIN commits USING (number)"
-            " WHERE paths.path = ? AND number > ? AND status = 'D'"
-            " ORDER BY number DESC LIMIT 1",
-            (path, after),
-        ).fetchone()
-        return Removal(*row) if row else None
+        changes = self._read_changes(path)
+        removals = [one.number for one in changes if one.status == "D" and one.number > after]
+        return Removal(removals[-1], *self._read_commit(removals[-1])) if removals else None
 
     def list_merges(self) -> list[str]:
         """Return the merges of the main line, latest first."""
@@ -255,21 +282,15 @@ class FileHistory:
         """Store that merges removed files, if these are among ``paths``."""
         wanted = set(paths)
         numbers = dict(self._db.execute("SELECT id, number FROM commits"))
-        sql = (
-            "INSERT OR IGNORE INTO changes SELECT id, :number, 'D', :content FROM paths"
-            " WHERE path = :path"
-        )
-        rows = [
-            {
-                "number": numbers[merge.id],
-                "content": change.blob[:_HASH_DIGITS],
-                "path": change.path,
-            }
-            for merge in merges
-            for change in merge.changes
-            if change.path in wanted
-        ]
+        rows = []
+        for merge in merges:
+            number = numbers[merge.id]
+            for change in merge.changes:
+                known = self._read_changes(change.path) if change.path in wanted else []
+                if known and all(one.number != number for one in known):
+                    rows.append((f"{number}D{change.blob[:_HASH_DIGITS]} ", change.path))
         with one_transaction(self._db):
+            sql = "UPDATE paths SET changes = changes || ? WHERE path = ?"
             self._db.executemany(sql, rows)
 
     def has_renames(self, commit: str) -> bool:
@@ -292,31 +313,19 @@ class FileHistory:
 
     def find_first_day(self, path: str) -> str:
         """Return the day on which a path was first added; "" if it was never added."""
-        row = self._db.execute(
-            "SELECT day FROM paths JOIN changes ON changes.path = paths.id"
-            " JOIN commits USING (number) WHERE paths.path = ? ORDER BY number LIMIT 1",
-            (path,),
-        ).fetchone()
-        return str(row[0]) if row else ""
+        changes = self._read_changes(path)
+        return self._read_commit(changes[0].number).day if changes else ""
 
     def list_versions(self, path: str) -> list[FileVersion]:
         """Return the commits that added or changed a path, oldest first."""
-        rows = self._db.execute(
-            "SELECT commits.id, day FROM paths JOIN changes ON changes.path = paths.id"
-            " JOIN commits USING (number) WHERE paths.path = ? AND status != 'D' ORDER BY number",
-            (path,),
-        )
-        return [FileVersion(*row) for row in rows]
+        changes = self._read_changes(path)
+        return [self._read_commit(one.number) for one in changes if one.status != "D"]
 
     def has_file(self, path: str, *, on: str) -> bool:
         """Return whether a path existed at the end of a day."""
-        row = self._db.execute(
-            "SELECT status FROM paths JOIN changes ON changes.path = paths.id"
-            " JOIN commits USING (number) WHERE paths.path = ? AND day <= ?"
-            " ORDER BY number DESC LIMIT 1",
-            (path, on),
-        ).fetchone()
-        return row is not None and row[0] != "D"
+        changes = reversed(self._read_changes(path))
+        last = next((one for one in changes if self._read_commit(one.number).day <= on), None)
+        return last is not None and last.status != "D"
 
     def find_commit(self, day: str) -> str:
         """Return the last commit on or before a day; "" if the history begins later."""
@@ -331,39 +340,39 @@ class FileHistory:
 
     def count_changes(self, path: str, *, since: str) -> int:
         """Return the number of commits that changed a path after a day."""
-        (count,) = self._db.execute(
-            "SELECT count(*) FROM paths JOIN changes ON changes.path = paths.id"
-            " JOIN commits USING (number) WHERE paths.path = ? AND day > ? AND status = 'M'",
-            (path, since),
-        ).fetchone()
+        edits = [one.number for one in self._read_changes(path) if one.status == "M"]
+        sql = (
+            "SELECT count(*) FROM json_each(?) JOIN commits ON number = json_each.value"
+            " WHERE day > ?"
+        )
+        (count,) = self._db.execute(sql, (json.dumps(edits), since)).fetchone()
         return int(count)
 
     def find_copies(self, path: str, number: int) -> list[str]:
         """Return the files with the content of a path that a commit removed, after that commit.
 
-        ``number`` is the position of the commit in the history. An empty file has no copies.
+        They were added with this content. ``number`` is the position of the commit in the history.
+        An empty file has no copies.
         """
-        sql = (
-            "SELECT content FROM paths JOIN changes ON changes.path = paths.id"
-            " WHERE paths.path = ? AND number = ?"
-        )
-        (removed,) = self._db.execute(sql, (path, number)).fetchone()
+        removed = next(one.content for one in self._read_changes(path) if one.number == number)
         if removed in (_EMPTY, _EMPTY_SHA256):
             return []
-        rows = self._db.execute(
-            "SELECT paths.path, number, iif(status = 'D', '', content)"
-            " FROM changes JOIN paths ON paths.id = changes.path"
-            " WHERE number <= :number AND paths.path != :path AND changes.path IN"
-            " (SELECT path FROM changes WHERE content = :removed AND status != 'D'"
-            "  AND number <= :number) ORDER BY number",
-            {"path": path, "number": number, "removed": removed},
-        ).fetchall()
+        sql = "SELECT path FROM added WHERE content = ? AND path != ?"
+        rows = self._db.execute(sql, (removed, path)).fetchall()
         if not rows:
             return []
-        first_change = rows[0][1]
+        earlier = {
+            copy: [one for one in self._read_changes(copy) if one.number <= number]
+            for (copy,) in rows
+        }
+        first_change = min((one[0].number for one in earlier.values() if one), default=number)
         ancestors = self._find_ancestors(number, first_change)
-        contents = {copy: content for copy, change, content in rows if change in ancestors}
-        return sorted(copy for copy, content in contents.items() if content == removed)
+        copies = []
+        for copy, changes in earlier.items():
+            last = [one for one in changes if one.number in ancestors][-1:]
+            if last and last[0].status != "D" and last[0].content == removed:
+                copies.append(copy)
+        return sorted(copies)
 
     def _find_ancestors(self, number: int, first: int) -> set[int]:
         """Return the numbers of a commit and its ancestors, from the number ``first`` on."""
@@ -406,6 +415,12 @@ class FileHistory:
         kept = json.dumps([*but])
         sql = "DELETE FROM words WHERE commit_id NOT IN (SELECT value FROM json_each(?))"
         self._db.execute(sql, (kept,))
+
+
+def _parse_change(text: str) -> _Change:
+    """Return a change, given its number, its status, and the digits of its content."""
+    at = len(text) - _HASH_DIGITS
+    return _Change(number=int(text[: at - 1]), status=text[at - 1], content=text[at:])
 
 
 def _make_tables(db: sqlite3.Connection, _version: int) -> None:

@@ -6,14 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from lessons_kb.store import file_history
 from lessons_kb.store.file_history import FileHistory
 from lessons_kb.text.name_changes import NameChange, NamedCommit
 
 CONTENT, OTHER, EMPTY = "a" * 40, "b" * 40, "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 
-@pytest.fixture
-def history(tmp_path: Path) -> Iterator[FileHistory]:
+@pytest.fixture(params=["in one batch", "each by itself"])
+def history(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FileHistory]:
+    if request.param == "each by itself":
+        monkeypatch.setattr(file_history, "_BATCH", 0)
+        monkeypatch.setattr(file_history, "_MOST_COLLECTED", 0)
     with contextlib.closing(FileHistory(str(tmp_path / "history.sqlite"))) as opened:
         yield opened
 
@@ -34,7 +40,7 @@ def commit(number: int, *changes: tuple[str, str, str], parents: str = "") -> Na
     ("changes", "copies"),
     [
         pytest.param([("A", "copy", CONTENT)], ["copy"], id="a copy"),
-        pytest.param([("A", "x", OTHER), ("M", "y", CONTENT)], ["y"], id="edited to the same"),
+        pytest.param([("A", "x", OTHER), ("M", "x", CONTENT)], [], id="edited to the same"),
         pytest.param([("A", "copy", OTHER)], [], id="another content"),
     ],
 )
@@ -126,3 +132,18 @@ def test_a_merge_removes_only_wanted_files_and_keeps_known_changes(history: File
     assert removal is not None
     assert removal.commit == "c2"
     assert history.find_removal("other", after=0) is None
+
+
+def test_the_changes_of_a_file_are_counted_from_a_day(history: FileHistory) -> None:
+    commits = [commit(1, ("A", "file", CONTENT))]
+    commits += [commit(number, ("M", "file", OTHER)) for number in range(2, 12)]
+    history.add(commits, head="c11", afresh=True)
+    history.add([commit(12, ("D", "file", OTHER))], head="c12", afresh=False)
+    assert history.count_changes("file", since="2026-01-05") == 6
+    assert [version.commit for version in history.list_versions("file")] == [
+        f"c{number}" for number in range(1, 12)
+    ]
+    assert history.find_first_day("file") == "2026-01-01"
+    assert history.has_file("file", on="2026-01-11")
+    assert not history.has_file("file", on="2026-01-12")
+    assert not history.has_file("file", on="2025-12-31")
