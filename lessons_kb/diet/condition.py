@@ -29,6 +29,8 @@ class Condition:
     """The condition in the words of the rule."""
     globs: tuple[str, ...] = ()
     pattern: str = ""
+    drafts: tuple[str, ...] = ()
+    """Globs of files in which the text for a command is written before the command runs."""
     files: tuple[str, ...] = ()
     """Sample files that meet it."""
     commands: tuple[str, ...] = ()
@@ -98,6 +100,7 @@ def join_conditions(conditions: Sequence[Condition]) -> Condition:
         said=conditions[0].said,
         globs=tuple(globs),
         pattern="|".join(patterns),
+        drafts=tuple(dict.fromkeys(glob for one in conditions for glob in one.drafts)),
         files=tuple(files),
         commands=tuple(commands),
         is_final=any(one.is_final for one in conditions),

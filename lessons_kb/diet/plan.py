@@ -197,7 +197,7 @@ def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move |
         where=f"{file.name}:{rule.line}",
         origin=make_origin("rules", base, rule.text),
         sections=((SITUATION, f"From {base}{under}."), (PREVENTION, lead + as_item(rule.text))),
-        paths=condition.globs,
+        paths=(*condition.globs, *condition.drafts),
         source=RULE,
         # Context for a call reaches the model with the result of the call, too late for such a
         # command.

@@ -20,6 +20,7 @@ from lessons_kb.diet.condition import (
     make_command_condition,
     make_path_condition,
 )
+from lessons_kb.diet.late_kinds import find_late_kind
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_clause import (
     ANY_TASK,
@@ -301,7 +302,8 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         if not condition.pattern:
             return None, BROAD
         condition = replace(condition, globs=(), files=())
-    return condition, ""
+    late = find_late_kind(text, condition, is_of_form=_demands_form(text))
+    return (None, late) if late else (condition, "")
 
 
 def cover_quoted_places(

@@ -115,6 +115,9 @@ class Situation(NamedTuple):
     globs: tuple[str, ...]
     pattern: str
     samples: tuple[str, ...]
+    drafts: tuple[str, ...]
+    """Files in which the text for one of its commands is written before the command runs."""
+    draft_samples: tuple[str, ...]
     locks: tuple[str, ...]
     """Lock files, which commands write when one of ``globs`` changes."""
     beside: tuple[str, ...]
@@ -161,6 +164,8 @@ def read_situations() -> tuple[Situation, ...]:
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
                 samples=tuple(row.get("samples", ())),
+                drafts=tuple(row.get("drafts", ())),
+                draft_samples=tuple(row.get("draft_samples", ())),
                 locks=tuple(row.get("locks", ())),
                 beside=tuple(row.get("beside", ())),
                 is_final=name in final,

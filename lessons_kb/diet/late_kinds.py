@@ -1,0 +1,44 @@
+"""Kinds of rules that stay although their condition can be seen.
+
+They matter before the first edit or after the last one, so a card that arrives with an edit comes
+at the wrong time. For moved rules of these kinds, readers wrote situations in which the rule
+matters: in ``benchmarks/judged/diet_fourth.jsonl`` and ``diet_fifth.jsonl``, fewer than 80 % of
+these brought the rule.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lessons_kb.diet.condition import Condition
+from lessons_kb.diet.read_clause import CODE
+from lessons_kb.importers.rules_file import is_command
+
+IS_CHECK = "says what to run, which may happen without an edit of its files"
+IS_NAME = "says how files are named, so it matters before one exists"
+_RUNS = re.compile(
+    r"\b(?i:(?:re-?)?(?:run|runs|running|build|builds|building|generate)|validat\w*|verif\w+|"
+    r"lint\w*|type-?check\w*)\b|\bCI\b"
+)
+_PATTERN_OF_NAMES = re.compile(r"(?:[\w./@*-]*/)?[\w.-]*(?P<sign>[*<{])[\w*<>{}-]*\.[\w.<>{}-]+")
+"""Matches a pattern for the names of files, such as ``src/*.test.ts`` or ``<name>.mdc``."""
+_FORBIDS_EDITS = re.compile(
+    r"\b(?:not|never|don['\u2019]t)\s+(?:\w+\s+)?(?:edit|modify|change|update)\w*\b", re.IGNORECASE
+)
+
+
+def find_late_kind(text: str, condition: Condition, *, is_of_form: bool) -> str:
+    """Return why a rule stays that arrives only with the edit of a file; "" if it may move.
+
+    ``is_of_form`` says whether the rule demands a form of the content of files.
+    """
+    if condition.pattern or _FORBIDS_EDITS.search(text):
+        return ""
+    spans = [span.strip() for span in CODE.findall(text)]
+    names = next(filter(None, map(_PATTERN_OF_NAMES.fullmatch, spans)), None)
+    if names and (names["sign"] != "*" or names[0] not in condition.said):
+        return IS_NAME
+    lines = [span for span in spans if " " in span and is_command(span)]
+    if lines or (not is_of_form and _RUNS.search(CODE.sub(" ", text))):
+        return IS_CHECK
+    return ""
