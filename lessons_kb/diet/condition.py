@@ -14,8 +14,8 @@ almost any task.
 """
 _MOST_GLOBS = 12
 _BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
-COMMAND_START = r"^(?:\w+=\S*\s+)*"
-"""The start of a command line, including the variables that are set for the command."""
+COMMAND_START = r"^(?:(?:do|then|else)\s+)?(?:\w+=\S*\s+)*"
+"""The start of a command line, also in a loop, and the variables that are set for the command."""
 _NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
 GONE = "no file of the project matches it"
 BROAD = "its files are a large part of the project"

@@ -15,6 +15,7 @@ from lessons_kb.diet.read_clause import CODE
 from lessons_kb.importers.rules_file import is_command
 
 IS_CHECK = "says what to run, which may happen without an edit of its files"
+IS_REMOTE = "is about a server, where its command does not run as it does here"
 IS_NAME = "says how files are named, so it matters before one exists"
 _RUNS = re.compile(
     r"\b(?i:(?:re-?)?(?:run|runs|running|build|builds|building|generate)|validat\w*|verif\w+|"
@@ -22,6 +23,11 @@ _RUNS = re.compile(
 )
 _PATTERN_OF_NAMES = re.compile(r"(?:[\w./@*-]*/)?[\w.-]*(?P<sign>[*<{])[\w*<>{}-]*\.[\w.<>{}-]+")
 """Matches a pattern for the names of files, such as ``src/*.test.ts`` or ``<name>.mdc``."""
+_REMOTE = re.compile(
+    r"\b(?:on|in|to)\s+(?:(?:the|a|any|our)\s+)?(?:production|prod|staging|live|remote)?\s*"
+    r"(?:servers?|hosts?|machines?)\b|\b(?:on|in)\s+(?:production|prod|staging)\b",
+    re.IGNORECASE,
+)
 _FORBIDS_EDITS = re.compile(
     r"\b(?:not|never|don['\u2019]t)\s+(?:\w+\s+)?(?:edit|modify|change|update)\w*\b", re.IGNORECASE
 )
@@ -32,6 +38,8 @@ def find_late_kind(text: str, condition: Condition, *, is_of_form: bool) -> str:
 
     ``is_of_form`` says whether the rule demands a form of the content of files.
     """
+    if condition.is_by_word and _REMOTE.search(text):
+        return IS_REMOTE
     if condition.pattern or _FORBIDS_EDITS.search(text):
         return ""
     spans = [span.strip() for span in CODE.findall(text)]

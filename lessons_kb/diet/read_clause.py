@@ -48,11 +48,12 @@ _STATE = re.compile(
 )
 """Matches a failure, a growth or a reading, which no edit and no command shows."""
 _PROPERTY = re.compile(
+    r"\b(?:has|have|contains?|supports?|exists?)\b|"
     r"(?<!you\s)\b(?:is|are)\s+(?!(?:not\s+)?(?:being|\w+ed|written|built|made|run|set|put|done)\b)"
     r"(?!(?:in|inside|under|within|on)\b)[\w-]+",
     re.IGNORECASE,
 )
-"""Matches a property ("the change is user-facing"), as opposed to an activity ("it is changed")."""
+"""Matches a property ("it is public", "it has tests"), not an activity ("it is changed")."""
 _AFTERWARDS = re.compile(
     r"\A(?:right\s+|immediately\s+)?(?:after|once|as\s+soon\s+as)\b", re.IGNORECASE
 )

@@ -407,9 +407,7 @@ def _read_rule(
     if label and _ORDER.search(label):  # the text after such a label explains it
         yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
         return
-    if CODE.fullmatch(label):
-        sentence = f"{label}: {sentence}"
-    elif label:
+    if label and not CODE.fullmatch(label):
         yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
     others = [*filter(None, [label]), *sentences[1:]]
     yield from _read_subject(text, sentence, others, project)
@@ -450,16 +448,15 @@ def _read_subject(
         yield Reading(make_command_condition(command["command"], [command["command"]]))
         return
     prose = unmarked(CODE.sub("x", text))
-    for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
-        found = pattern.match(sentence)
-        if found and demand.search(_RELATIVE.sub(" ", prose)):
-            if any(pattern.search(prose) for pattern in (_LIMITS_CONTENT, _WHEN_RUN, _SHOWN_LATER)):
-                return
-            if any(map(_CONDITION.match, further)):
-                return
-            reading = read_places(found["said"], project)
-            yield _widen(reading, text, sentence, project)
+    found = _SUBJECT.match(sentence)
+    if found and _DEMAND.search(_RELATIVE.sub(" ", prose)):
+        if any(pattern.search(prose) for pattern in (_LIMITS_CONTENT, _WHEN_RUN, _SHOWN_LATER)):
             return
+        if any(map(_CONDITION.match, further)):
+            return
+        reading = read_places(found["said"], project)
+        yield _widen(reading, text, sentence, project)
+        return
     qualified = _QUALIFIED.match(sentence)
     if qualified:
         yield make_path(qualified[0], [project.find_glob(qualified["place"].strip("`"))], project)
