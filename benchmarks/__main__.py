@@ -195,7 +195,16 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
             command.add_argument(
                 "--group",
-                choices=("development", "unseen", "third", "fourth", "fifth", "sixth", "seventh"),
+                choices=(
+                    "development",
+                    "unseen",
+                    "third",
+                    "fourth",
+                    "fifth",
+                    "sixth",
+                    "seventh",
+                    "eighth",
+                ),
                 default="unseen",
                 help="of diet_files.toml",
             )

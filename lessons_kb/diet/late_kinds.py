@@ -16,6 +16,7 @@ from lessons_kb.importers.rules_file import is_command
 
 IS_CHECK = "says what to run, which may happen without an edit of its files"
 IS_REMOTE = "is about a server, where its command does not run as it does here"
+IS_QUESTION = "demands a question to the user, which comes before the work"
 IS_NAME = "says how files are named, so it matters before one exists"
 _RUNS = re.compile(
     r"\b(?i:(?:re-?)?(?:run|runs|running|build|builds|building|generate)|validat\w*|verif\w+|"
@@ -28,16 +29,19 @@ _REMOTE = re.compile(
     r"(?:servers?|hosts?|machines?)\b|\b(?:on|in)\s+(?:production|prod|staging)\b",
     re.IGNORECASE,
 )
+_ASKS = re.compile(r"\bask\s+(?:(?:the\s+)?user|me|for)\b", re.IGNORECASE)
 _FORBIDS_EDITS = re.compile(
     r"\b(?:not|never|don['\u2019]t)\s+(?:\w+\s+)?(?:edit|modify|change|update)\w*\b", re.IGNORECASE
 )
 
 
 def find_late_kind(text: str, condition: Condition, *, is_of_form: bool) -> str:
-    """Return why a rule stays that arrives only with the edit of a file; "" if it may move.
+    """Return why a rule stays although its condition can be seen; "" if it may move.
 
     ``is_of_form`` says whether the rule demands a form of the content of files.
     """
+    if _ASKS.search(text):
+        return IS_QUESTION
     if condition.is_by_word and _REMOTE.search(text):
         return IS_REMOTE
     if condition.pattern or _FORBIDS_EDITS.search(text):

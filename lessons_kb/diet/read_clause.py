@@ -54,6 +54,8 @@ _PROPERTY = re.compile(
     re.IGNORECASE,
 )
 """Matches a property ("it is public", "it has tests"), not an activity ("it is changed")."""
+_FROM_PLACE = re.compile(r"\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE)
+"""Matches a place from which something is taken ("build the scanner from `docs/scanner.md`")."""
 _AFTERWARDS = re.compile(
     r"\A(?:right\s+|immediately\s+)?(?:after|once|as\s+soon\s+as)\b", re.IGNORECASE
 )
@@ -144,7 +146,8 @@ def read_clause(said: str, project: Project) -> Reading:
         return Reading(why=ANY_TASK)
     prose = CODE.sub(" ", said)
     is_cut_off = prose.count("(") > prose.count(")")
-    if is_cut_off or _STATE.search(prose) or _PROPERTY.search(prose):
+    is_elsewhere_too = bool(_FROM_PLACE.search(said))
+    if is_cut_off or is_elsewhere_too or _STATE.search(prose) or _PROPERTY.search(prose):
         return Reading(why=UNCONDITIONAL)
     if _BEFOREHAND.match(said) and find_in_clause(said) is get_situation("pull requests"):
         return Reading(why=UNCONDITIONAL)
