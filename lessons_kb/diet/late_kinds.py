@@ -1,9 +1,8 @@
 """Kinds of rules that stay although their condition can be seen.
 
-They matter before the first edit or after the last one, so a card that arrives with an edit comes
-at the wrong time. For moved rules of these kinds, readers wrote situations in which the rule
-matters: in ``benchmarks/judged/diet_fourth.jsonl`` and ``diet_fifth.jsonl``, fewer than 80 % of
-these brought the rule.
+They matter before the first edit, after the last one or elsewhere, so a card that arrives with an
+edit or a command comes at the wrong time. Readers wrote situations in which rules of these kinds
+matter, and fewer than 80 % of these brought the rule: ``benchmarks/judged/diet_*.jsonl``.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ _FORBIDS_EDITS = re.compile(
 def find_late_kind(text: str, condition: Condition, *, is_of_form: bool) -> str:
     """Return why a rule stays although its condition can be seen; "" if it may move.
 
-    ``is_of_form`` says whether the rule demands a form of the content of files.
+    ``text`` includes the line above its list. ``is_of_form`` says whether the rule demands a form
+    of the content of files.
     """
     if _ASKS.search(text):
         return IS_QUESTION

@@ -302,7 +302,8 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         if not condition.pattern:
             return None, BROAD
         condition = replace(condition, globs=(), files=())
-    late = find_late_kind(text, condition, is_of_form=_demands_form(text))
+    with_lead = f"{rule.lead} {text}".lstrip()
+    late = find_late_kind(with_lead, condition, is_of_form=_demands_form(text))
     return (None, late) if late else (condition, "")
 
 

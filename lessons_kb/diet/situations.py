@@ -71,10 +71,10 @@ _IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
 """Matches activities on the things that accompany any other change."""
 _FORM = re.compile(
     r"\A(?:(?:use|mock|avoid|prefer|do not|don['\u2019]t|never|keep|name|place|put|follow|mirror|"
-    r"co-?locate|link)\b(?!\s+`?docs?\b)|`[^`\n]*[{<*\[][^`\n]*`)",
+    r"co-?locate|link)\b(?!\s+`?docs?\b))",
     re.IGNORECASE,
 )
-"""Matches a demand on the form of things, or a pattern for their names."""
+"""Matches a demand on the form of things."""
 _FORM_OF_CONTENT = re.compile(
     r"\A(?:use|mock|stub|avoid|prefer|do\s+not|don['\u2019]t|never|name|place|put|mirror|wrap|assert|"
     r"import|group|structure|parametri[sz]e|start|begin|declare|extract|favou?r|label|reuse|define|"
@@ -227,7 +227,7 @@ def find_by_topic(topic: str, text: str) -> Situation | None:
     """Return the situation that a topic such as "Commit messages:" names for the text after it.
 
     A topic of which the files are made in many ways, such as "Tests", only counts if the text
-    demands a certain way, or gives a pattern for names.
+    demands a certain way.
     """
     for situation in read_situations():
         if situation.lead is not None and situation.lead.fullmatch(topic) and _FORM.match(text):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.diet.diet import Diet
+from lessons_kb.diet.late_kinds import IS_QUESTION
 from lessons_kb.diet.plan import (
     NOT_ARRIVED,
     TWICE,
@@ -402,8 +403,9 @@ def test_an_outer_heading_counts_for_the_form_of_its_kind_of_files(headings, rul
     [
         ("Never:", "Force push to main", "push"),
         ("\U0001f6ab **Never do:**", "Edit `src/pay.ts` by hand", "src/pay.ts"),
-        ("Run the checks when you change:", "`docs/` or `src/ui/`", "docs/**"),
-        ("Run the checks when you change:", "`docs/` or the shared utilities", ""),
+        ("Tell the team when you change:", "`docs/` or `src/ui/`", "docs/**"),
+        ("Run the checks when you change:", "`docs/` or `src/ui/`", ""),
+        ("Tell the team when you change:", "`docs/` or the shared utilities", ""),
         ("Ask first:", "Adding new dependencies", "**/package.json"),
         ("Ask first:", "Adding dependencies to `wide/` (users get them)", "wide/**/package.json"),
         ("Ask first:", "Adding dependencies to `wide/` (users get them)", "npm"),
@@ -415,7 +417,7 @@ def test_an_outer_heading_counts_for_the_form_of_its_kind_of_files(headings, rul
         ("Commit guidelines:", "The team decides on exceptions", ""),
         ("Always:", "Answer in English", ""),
         ("Never:", "Answer in French", ""),
-        ("Run the checks when you change:", "the way in which amounts are rounded", ""),
+        ("Tell the team when you change:", "the way in which amounts are rounded", ""),
         ("Git:", "Answer in English", ""),
         ("For user documentation, see:", "[The guide](docs/a.md) - how to pay", ""),
         ("For user documentation:", "[The guide](docs/a.md): check it for what users know", ""),
@@ -549,6 +551,11 @@ def test_a_list_of_files_with_a_lock_file_includes_the_commands_that_write_it():
     condition, _reason = find_condition(found, Project(files=FILES))
     assert condition is not None
     assert "install" in condition.pattern
+
+
+def test_an_answer_that_is_needed_before_the_work_keeps_its_rule():
+    (found,) = read("# Guide\n\nWhen committing, ask the user for:\n\n- the ticket\n").rules
+    assert find_condition(found, Project(files=FILES)) == (None, IS_QUESTION)
 
 
 def test_one_step_of_a_list_does_not_say_when_the_others_hold():
