@@ -204,6 +204,7 @@ def _parser() -> argparse.ArgumentParser:
                     "sixth",
                     "seventh",
                     "eighth",
+                    "ninth",
                 ),
                 default="unseen",
                 help="of diet_files.toml",
