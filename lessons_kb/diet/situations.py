@@ -64,6 +64,7 @@ _PARTS = r"(?:titles?|descriptions?|bod(?:y|ies)|subjects?|messages?|names?|temp
 _IS_UPKEEP = re.compile(
     r"\A(?:write|make)\b|"
     r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b|"
+    r"\b(?:is|are)\s+(?:\w+\s+)?required\b|"
     r"\b(?:must|should|needs?\s+to|have\s+to)\s+(?:all\s+)?(?:pass|succeed|be\s+(?:run|added|written))\b",
     re.IGNORECASE,
 )

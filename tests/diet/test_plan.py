@@ -205,6 +205,8 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "`src/pay.ts`: the entry point. Do not log in it",
         "If a page has docs, list them in `docs/a.md`",
         "Never upgrade dependencies on the server",
+        "Never push amounts into the theme of `src/pay.ts`",
+        "Changelog entries are required for most changes",
         "Never add new dependencies without asking",
         "To build the scanner from `docs/a.md`, read it first",
         "When committing, NEVER skip the hooks",
