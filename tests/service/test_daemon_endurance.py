@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-KILLS = int(os.environ.get("LESSONS_TEST_KILLS", "60"))
+KILLS = int(os.environ.get("LESSONS_TEST_KILLS", "40"))
 SESSIONS = int(os.environ.get("LESSONS_TEST_SESSIONS", "200"))
 HOOKS_AT_ONCE = 4
 DEADLINE = 50.0
