@@ -14,7 +14,7 @@ almost any task.
 """
 _MOST_GLOBS = 12
 _BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
-COMMAND_START = r"^(?:(?:do|then|else)\s+)?(?:\w+=\S*\s+)*"
+COMMAND_START = r"^(?:do )?(?:\w+=\S*\s+)*"
 """The start of a command line, also in a loop, and the variables that are set for the command."""
 _NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
 GONE = "no file of the project matches it"
@@ -44,7 +44,8 @@ class Condition:
     def has_to_come_first(self) -> bool:
         """Whether the first call that meets this condition is refused, so that the rule is first.
 
-        An edit can be corrected, so a condition that includes files refuses no call.
+        An edit can be corrected, so a condition that includes files other than drafts refuses no
+        call.
         """
         return self.is_final and not self.globs
 

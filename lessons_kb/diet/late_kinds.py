@@ -2,7 +2,7 @@
 
 They matter before the first edit, after the last one or elsewhere, so a card that arrives with an
 edit or a command comes at the wrong time. Readers wrote situations in which rules of these kinds
-matter, and fewer than 80 % of these brought the rule: ``benchmarks/judged/diet_*.jsonl``.
+matter, and fewer than 80 % of the situations brought the rule (``benchmarks/judged/diet_*.jsonl``).
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ IS_REMOTE = "is about a server, where its command does not run as it does here"
 IS_QUESTION = "demands a question to the user, which comes before the work"
 IS_NAME = "says how files are named, so it matters before one exists"
 _RUNS = re.compile(
-    r"\b(?i:(?:re-?)?(?:run|runs|running|build|builds|building|generate)|validat\w*|verif\w+|"
-    r"lint\w*|type-?check\w*)\b|\bCI\b"
+    r"\b(?i:(?:re-?)?(?:run|runs|running|build|builds|building)|validated?|verify|verified|lint|"
+    r"type-?check)\b|\b[Rr](?:e-?)?generate\b|\bCI\b"
 )
 _PATTERN_OF_NAMES = re.compile(r"(?:[\w./@*-]*/)?[\w.-]*(?P<sign>[*<{])[\w*<>{}-]*\.[\w.<>{}-]+")
 """Matches a pattern for the names of files, such as ``src/*.test.ts`` or ``<name>.mdc``."""
 _REMOTE = re.compile(
-    r"\b(?:on|in|to)\s+(?:(?:the|a|any|our)\s+)?(?:production|prod|staging|live|remote)?\s*"
-    r"(?:servers?|hosts?|machines?)\b|\b(?:on|in)\s+(?:production|prod|staging)\b",
+    r"\b(?:on|in)\s+(?:(?:the|a|any|our)\s+|(?=production|prod|staging))"
+    r"(?:(?:production|prod|staging|live|remote)\s+)?(?:servers?|hosts?|machines?)\b"
+    r"(?!\s+(?:code|package|folder|tests?|side|components?))|\b(?:on|in)\s+(?:production|prod|staging)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"\bask\s+(?:(?:the\s+)?user|me|for)\b", re.IGNORECASE)
 _FORBIDS_EDITS = re.compile(
-    r"\b(?:not|never|don['\u2019]t)\s+(?:\w+\s+)?(?:edit|modify|change|update)\w*\b", re.IGNORECASE
+    r"(?:\A|[.;:,(\u2013\u2014*-]\s*|\b(?:do|must|should|may)\s+)(?:not|never|don['\u2019]t|do\s+not)\s+"
+    r"(?:\w+\s+)?(?:edit|modify|change|update)\w*\b",
+    re.IGNORECASE,
 )
 
 
@@ -47,10 +50,11 @@ def find_late_kind(text: str, condition: Condition, *, is_of_form: bool) -> str:
     if condition.pattern or _FORBIDS_EDITS.search(text):
         return ""
     spans = [span.strip() for span in CODE.findall(text)]
-    names = next(filter(None, map(_PATTERN_OF_NAMES.fullmatch, spans)), None)
-    if names and (names["sign"] != "*" or names[0] not in condition.said):
-        return IS_NAME
-    lines = [span for span in spans if " " in span and is_command(span)]
+    is_condition = bool(spans) and spans[0] in condition.said
+    for names in filter(None, map(_PATTERN_OF_NAMES.fullmatch, spans)):
+        if names["sign"] != "*" or not is_condition:
+            return IS_NAME
+    lines = [span for span in spans if " " in span and "(" not in span and is_command(span)]
     if lines or (not is_of_form and _RUNS.search(CODE.sub(" ", text))):
         return IS_CHECK
     return ""

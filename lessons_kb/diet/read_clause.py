@@ -48,13 +48,16 @@ _STATE = re.compile(
 )
 """Matches a failure, a growth or a reading, which no edit and no command shows."""
 _PROPERTY = re.compile(
-    r"\b(?:has|have|contains?|supports?|exists?)\b|"
+    r"\b(?:has|have)(?!\s+(?:\w+\s+)?(?:been|\w+ed|written|built|made|run|set|put|done)\b)|"
+    r"\b(?:contains?|supports|exists)\b|"
     r"(?<!you\s)\b(?:is|are)\s+(?!(?:not\s+)?(?:being|\w+ed|written|built|made|run|set|put|done)\b)"
     r"(?!(?:in|inside|under|within|on)\b)[\w-]+",
     re.IGNORECASE,
 )
 """Matches a property ("it is public", "it has tests"), not an activity ("it is changed")."""
-_FROM_PLACE = re.compile(r"\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE)
+_FROM_PLACE = re.compile(
+    r"\A(?!.*\b(?:remov|delet|mov|drop|extract)\w*\b).*\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE
+)
 """Matches a place from which something is taken ("build the scanner from `docs/scanner.md`")."""
 _AFTERWARDS = re.compile(
     r"\A(?:right\s+|immediately\s+)?(?:after|once|as\s+soon\s+as)\b", re.IGNORECASE
@@ -230,7 +233,7 @@ def _read_dependencies(place: Condition, project: Project) -> Reading:
     commands = read_situation(place.said, dependencies, project).condition
     if paths.condition is None or commands is None:
         return paths
-    commands = replace(commands, globs=(), files=(), is_by_word=False)
+    commands = replace(commands, globs=(), drafts=(), files=(), is_by_word=False)
     return Reading(join_conditions([paths.condition, commands]))
 
 

@@ -193,7 +193,7 @@ _ALSO_FOR_TITLES = re.compile(r"\b(?:conventional|semantic)\s+commits?\b", re.IG
 """Matches a format of commit messages that is also used for the titles of pull requests."""
 _ABOUT_DEPENDENCIES = re.compile(r"\b(?:dependenc(?:y|ies)|deps|lock ?files?)\b", re.IGNORECASE)
 _ENTRY = re.compile(
-    r"\A(?P<said>(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+)\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
+    r"\A(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
 )
 """An entry of a list of places: ``src/x.py`: the entry point. Keep it small.``"""
 _DEMAND = re.compile(
@@ -263,6 +263,7 @@ _NAMED_SUBJECT = re.compile(
     r"\A(?P<said>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
     r"(?:must|should|needs?|requires?|have to|has to)\b"
 )
+IS_ENTRY = "describes a file in a list, and is often about other files"
 IN_CAPITALS = "in capitals: it always applies"
 BOTH_WAYS = "also covers the opposite case"
 
@@ -275,6 +276,8 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         return None, IN_CAPITALS
     if _OTHERWISE.search(prose):
         return None, BOTH_WAYS
+    if _is_entry(text, project) and not _FURTHER.search(prose):
+        return None, IS_ENTRY
     above = (rule.lead, *rule.headings[-1:], *filter(None, [_read_label(text)]))
     if any(map(_WHEN_TO.match, map(unmarked, above))):
         return None, UNCONDITIONAL
@@ -301,10 +304,19 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     if is_broad(condition.globs, project):
         if not condition.pattern:
             return None, BROAD
-        condition = replace(condition, globs=(), files=())
+        condition = replace(condition, globs=(), drafts=(), files=())
     with_lead = f"{rule.lead} {text}".lstrip()
     late = find_late_kind(with_lead, condition, is_of_form=_demands_form(text))
     return (None, late) if late else (condition, "")
+
+
+def _is_entry(text: str, project: Project) -> bool:
+    """Return whether a rule is an entry of a list of places."""
+    found = _ENTRY.match(unmarked(text))
+    spans = [span.strip() for span in CODE.findall(found[0])] if found else []
+    return bool(spans) and all(
+        is_named_place(span, project) and project.find_glob(span) for span in spans
+    )
 
 
 def cover_quoted_places(
@@ -527,7 +539,7 @@ def _read_forbidden(said: str, project: Project) -> Reading:
     for situation in situations:
         reading = read_situation(said, situation, project)
         if reading.condition is not None:
-            conditions.append(replace(reading.condition, globs=(), files=()))
+            conditions.append(replace(reading.condition, globs=(), drafts=(), files=()))
     return Reading(join_conditions(conditions))
 
 
@@ -562,7 +574,9 @@ def _widen(reading: Reading, text: str, sentence: str, project: Project) -> Read
     if names_lock or (is_manifest and _ABOUT_DEPENDENCIES.search(text)):
         further = read_situation(condition.said, dependencies, project).condition
         if further is not None:
-            conditions.append(further if names_lock else replace(further, globs=(), files=()))
+            conditions.append(
+                further if names_lock else replace(further, globs=(), drafts=(), files=())
+            )
     return Reading(join_conditions(conditions))
 
 

@@ -64,18 +64,20 @@ _PARTS = r"(?:titles?|descriptions?|bod(?:y|ies)|subjects?|messages?|names?|temp
 _IS_UPKEEP = re.compile(
     r"\A(?:write|make)\b|"
     r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b|"
-    r"\b(?:is|are)\s+(?:\w+\s+)?required\b|"
+    r"\b(?:is|are)\s+(?:\w+\s+)?required(?!\s+to\b)|"
     r"\b(?:must|should|needs?\s+to|have\s+to)\s+(?:all\s+)?(?:pass|succeed|be\s+(?:run|added|written))\b",
     re.IGNORECASE,
 )
 _IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
 """Matches activities on the things that accompany any other change."""
 _FORM = re.compile(
-    r"\A(?:(?:use|mock|avoid|prefer|do not|don['\u2019]t|never|keep|name|place|put|follow|mirror|"
-    r"co-?locate|link)\b(?!\s+`?docs?\b))",
+    r"\A(?:use|mock|avoid|prefer|do not|don['\u2019]t|never|keep|name|place|put|follow|mirror|"
+    r"co-?locate|link)\b(?!\s+`?docs?\b)",
     re.IGNORECASE,
 )
 """Matches a demand on the form of things."""
+_PATTERN = re.compile(r"\A`[^`\n]*[{<*\[][^`\n]*`")
+"""Matches a pattern for a text, such as ``<type>: <subject>``."""
 _FORM_OF_CONTENT = re.compile(
     r"\A(?:use|mock|stub|avoid|prefer|do\s+not|don['\u2019]t|never|name|place|put|mirror|wrap|assert|"
     r"import|group|structure|parametri[sz]e|start|begin|declare|extract|favou?r|label|reuse|define|"
@@ -228,10 +230,12 @@ def find_by_topic(topic: str, text: str) -> Situation | None:
     """Return the situation that a topic such as "Commit messages:" names for the text after it.
 
     A topic of which the files are made in many ways, such as "Tests", only counts if the text
-    demands a certain way.
+    demands a certain way. A pattern counts for the text of a command, but not for names of files.
     """
     for situation in read_situations():
-        if situation.lead is not None and situation.lead.fullmatch(topic) and _FORM.match(text):
+        is_of_text = not situation.globs and _PATTERN.match(text)
+        is_led = situation.lead is not None and situation.lead.fullmatch(topic)
+        if is_led and (is_of_text or _FORM.match(text)):
             return situation
         if situation.things is None or not _ends_with(situation.things, topic):
             continue

@@ -38,6 +38,9 @@ _MARKDOWN = (b".md", b".markdown", b".mdx")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
 _BINARY_BYTES = 8000
 """The number of bytes in which git looks for a zero, which only a binary file has."""
+_MOST_BYTES = 50_000_000
+"""The size in bytes of the largest object that is read."""
+_OBJECT_SECONDS = 600.0
 _MAX_TEXT = 200_000
 """The size in bytes of the largest file that is compared. Larger ones are mostly generated."""
 _MISSING = ("unable to read", "could not fetch")
@@ -335,7 +338,8 @@ def read_text_objects(top: str, blobs: Sequence[str]) -> Iterator[tuple[str, byt
 def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:
     """Yield the content of each object, given by its hash or as COMMIT:PATH, while git runs.
 
-    A missing object is b"". Raises GitError if git fails to start.
+    A missing or very large object is b"". Raises GitError if git cannot start, or a batch takes
+    longer than ``_OBJECT_SECONDS``, including the work of the caller.
     """
     failures = 0
     begin = 0
@@ -343,7 +347,8 @@ def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:
         batch = names[begin : begin + _OBJECTS]
         end = begin + len(batch)
         stdin = b"".join(name.replace(b"\n", b"?") + b"\n" for name in batch)
-        with start_git(top, "cat-file", "--batch", "--buffer", stdin=stdin) as running:
+        form = ("cat-file", "--batch", "--buffer")
+        with start_git(top, *form, stdin=stdin, seconds=_OBJECT_SECONDS) as running:
             for content in _read_contents(running.stdout):
                 yield content
                 begin += 1
@@ -361,7 +366,15 @@ def _read_contents(output: IO[bytes]) -> Iterator[bytes]:
     for head in output:
         size = head.rpartition(b" ")[2].strip()
         if size.isdigit():  # a missing object has the word "missing" in place of its size
-            content = output.read(int(size))
+            left = int(size)
+            if left > _MOST_BYTES:
+                while left > 0:
+                    left -= len(output.read(min(left, _CHUNK))) or left
+                content = b""
+            else:
+                content = output.read(left)
+                if len(content) < left:  # git failed
+                    return
             output.read(1)  # the end of the line
             yield content
         else:

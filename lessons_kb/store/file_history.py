@@ -177,13 +177,14 @@ class FileHistory:
             for number, commit in enumerate(commits, last + 1):
                 places.append((number, commit.id, commit.day, " ".join(commit.parents)))
                 count += len(commit.changes)
+                removed = {change.blob for change in commit.changes if change.status == "D"}
                 for status, path, _target, blob in commit.changes:
                     change = f"{number}{status}{blob[:_HASH_DIGITS]} "
                     if path in changes:
                         changes[path].append(change)
                     else:
                         changes[path] = [change]
-                    if status == "A":
+                    if status == "A" or (status != "D" and blob in removed):
                         added.append((blob[:_HASH_DIGITS], path))
                 if len(added) > _BATCH:
                     self._write_commits(places, added)
@@ -217,7 +218,9 @@ class FileHistory:
         """Return the changes of a path, oldest first."""
         sql = "SELECT changes FROM paths WHERE path = ?"
         row = self._db.execute(sql, (path,)).fetchone()
-        return sorted(map(_parse_change, row[0].split())) if row else []
+        changes = sorted(map(_parse_change, row[0].split()), reverse=True) if row else []
+        # Names that are not UTF-8 can look the same, so that a commit changes one of them twice.
+        return list({one.number: one for one in changes}.values())[::-1]
 
     def _read_commit(self, number: int) -> FileVersion:
         sql = "SELECT id, day FROM commits WHERE number = ?"
@@ -318,14 +321,22 @@ class FileHistory:
 
     def list_versions(self, path: str) -> list[FileVersion]:
         """Return the commits that added or changed a path, oldest first."""
-        changes = self._read_changes(path)
-        return [self._read_commit(one.number) for one in changes if one.status != "D"]
+        numbers = [one.number for one in self._read_changes(path) if one.status != "D"]
+        sql = (
+            "SELECT commits.id, day FROM json_each(?) JOIN commits ON number = json_each.value"
+            " ORDER BY number"
+        )
+        return [FileVersion(*row) for row in self._db.execute(sql, (json.dumps(numbers),))]
 
     def has_file(self, path: str, *, on: str) -> bool:
         """Return whether a path existed at the end of a day."""
-        changes = reversed(self._read_changes(path))
-        last = next((one for one in changes if self._read_commit(one.number).day <= on), None)
-        return last is not None and last.status != "D"
+        changes = {one.number: one for one in self._read_changes(path)}
+        sql = (
+            "SELECT max(number) FROM json_each(?) JOIN commits ON number = json_each.value"
+            " WHERE day <= ?"
+        )
+        (last,) = self._db.execute(sql, (json.dumps(list(changes)), on)).fetchone()
+        return last is not None and changes[last].status != "D"
 
     def find_commit(self, day: str) -> str:
         """Return the last commit on or before a day; "" if the history begins later."""
@@ -351,7 +362,8 @@ class FileHistory:
     def find_copies(self, path: str, number: int) -> list[str]:
         """Return the files with the content of a path that a commit removed, after that commit.
 
-        They were added with this content. ``number`` is the position of the commit in the history.
+        They were added with this content, or replaced by it when a commit removed it elsewhere.
+        ``number`` is the position of the commit in the history.
         An empty file has no copies.
         """
         removed = next(one.content for one in self._read_changes(path) if one.number == number)

@@ -147,3 +147,20 @@ def test_the_changes_of_a_file_are_counted_from_a_day(history: FileHistory) -> N
     assert history.has_file("file", on="2026-01-11")
     assert not history.has_file("file", on="2026-01-12")
     assert not history.has_file("file", on="2025-12-31")
+
+
+def test_a_file_that_took_the_place_of_another_is_a_copy(history: FileHistory) -> None:
+    first = commit(1, ("A", "old", CONTENT), ("A", "pkg", OTHER))
+    history.add(
+        [first, commit(2, ("D", "old", CONTENT), ("M", "pkg", CONTENT))], head="c2", afresh=True
+    )
+    assert history.find_copies("old", 2) == ["pkg"]
+
+
+def test_two_changes_of_one_name_in_a_commit_count_once(history: FileHistory) -> None:
+    name = "caf\ufffd.txt"  # two names that are not UTF-8
+    changed = commit(2, ("D", name, CONTENT), ("A", name, CONTENT))
+    history.add([commit(1, ("A", name, CONTENT)), changed], head="c2", afresh=True)
+    assert history.find_removal(name, after=0) is None
+    assert history.has_file(name, on="2026-01-02")
+    assert len(history.list_versions(name)) == 2
