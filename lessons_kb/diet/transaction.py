@@ -27,6 +27,7 @@ from lessons_kb.store.diet_records import (
     RecordedCard,
     RecordedFile,
     drop_record,
+    drop_unfinished_mark,
     find_records,
     write_record,
 )
@@ -139,6 +140,7 @@ def _can_be_restored(root: str, record: DietRecord, file: RecordedFile) -> bool:
 
 def recover(root: str) -> Undone | None:
     """Undo a killed diet, or complete a killed undo. Return None if there is neither."""
+    drop_unfinished_mark(root)
     undone = None
     for record in find_records(root):
         if record.state != DONE:

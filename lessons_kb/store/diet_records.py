@@ -8,6 +8,7 @@ the project is moved or its brains change, and no repository can introduce a rec
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import re
@@ -16,7 +17,14 @@ from dataclasses import asdict
 from typing import Any
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store.files import list_folder, read_regular, storage_errors
+from lessons_kb.store.files import (
+    TEMP_PREFIX,
+    list_folder,
+    read_regular,
+    storage_errors,
+    sync_folder,
+    write_temp,
+)
 from lessons_kb.store.identity import make_cache_folder
 from lessons_kb.store.locations import CACHE_NAME, state_home
 from lessons_kb.store.private_files import make_private, write_private
@@ -25,6 +33,8 @@ from lessons_kb.values import field, frozen, replace
 
 BEGUN, DONE, UNDOING = "begun", "done", "undoing"
 _FOLDER, _MARK = "diets", "diet"
+_UNFINISHED = f"{TEMP_PREFIX}{_MARK}"
+"""The name of a mark while it is written. Only a process that holds the lock of diets writes it."""
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _MAX_RECORD_BYTES = 200 << 20
 
@@ -148,5 +158,15 @@ def _make_token(root: str) -> str:
     if os.path.islink(folder) or os.path.islink(place):
         raise StorageError(f"{folder}: a link is in its place; remove it")
     token = os.urandom(16).hex()
-    write_private(place, f"{token}\n".encode())
+    drop_unfinished_mark(root)
+    with storage_errors(place):
+        data = f"{token}\n".encode()
+        os.replace(write_temp(folder, data, private=True, name=_UNFINISHED), place)
+        sync_folder(folder)
     return token
+
+
+def drop_unfinished_mark(root: str) -> None:
+    """Remove what a process left that was killed while it marked a project."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(os.path.dirname(_mark_path(root)), _UNFINISHED))

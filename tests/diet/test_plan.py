@@ -205,7 +205,6 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Run the generator after changing `.proto` files",
         "`docs/` changes: `npm run docs` is the check in CI",
         "Unit tests: `<module>.test.ts` beside the module",
-        "Create pull requests in small units",
         "`docs/`: the manual, built via `npm run docs`. Do not wrap it",
         "If a page has docs, list them in `docs/a.md`",
         "Never push amounts into the theme of `src/pay.ts`",
