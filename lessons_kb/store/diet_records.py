@@ -168,5 +168,9 @@ def _make_token(root: str) -> str:
 
 def drop_unfinished_mark(root: str) -> None:
     """Remove what a process left that was killed while it marked a project."""
+    folder = os.path.dirname(_mark_path(root))
+    unfinished = os.path.join(folder, _UNFINISHED)
+    if not os.path.lexists(unfinished) or os.path.islink(folder):
+        return
     with contextlib.suppress(OSError):
-        os.unlink(os.path.join(os.path.dirname(_mark_path(root)), _UNFINISHED))
+        os.unlink(unfinished)
