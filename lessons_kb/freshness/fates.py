@@ -82,6 +82,8 @@ class ProjectFiles:
         self._fates: dict[str, Fate] = {}
         self._globs: dict[str, Fate] = {}
         self._former: dict[str, Sequence[str] | None] = {}
+        self._in_head: dict[str, bool] = {}
+        """Whether each glob that was asked for matches a file of HEAD."""
 
     @cached_property
     def _folders(self) -> frozenset[str]:
@@ -116,6 +118,12 @@ class ProjectFiles:
             return _PRESENT
         fates = [self._find_path(path) for path in self._list_former_files(name)]
         return _join(fates) if fates else _NEVER
+
+    def is_in_head(self, anchor: Anchor) -> bool:
+        """Return whether HEAD has a file that an anchor names."""
+        if anchor.kind == GLOB:
+            return self._matches_head(anchor.name)
+        return self._is_present(anchor.name)
 
     def find_glob(self, glob: str) -> Fate:
         """Return the fate of the files that an entry of ``paths`` names."""
@@ -298,25 +306,35 @@ class ProjectFiles:
             self._former[glob] = self._search_former(glob)
         return self._former[glob]
 
+    def _matches_head(self, glob: str) -> bool:
+        if glob not in self._in_head:
+            self._in_head[glob] = self._search_head(glob)
+        return self._in_head[glob]
+
+    def _search_head(self, glob: str) -> bool:
+        path = _read_literal(glob)
+        if path in self._head or path in self._folders:
+            return True
+        if "/" in path:
+            return False
+        try:
+            return bool(next(_matching(compile_globs([glob]), self._head), ""))
+        except InputError:  # `lint` reports it
+            return False
+
     def _search_former(self, glob: str) -> Sequence[str] | None:
-        plain = glob.removeprefix("./").removeprefix("/").removesuffix("/")
-        is_literal = not _WILDCARD.search(_ESCAPED.sub("", plain))
-        if is_literal:
-            plain = _ESCAPED.sub(r"\1", plain)
-        if is_literal and (plain in self._head or plain in self._folders):
+        if self._matches_head(glob):
             return None
-        if is_literal and "/" in plain:  # it matches nothing else; thousands of cards name files
-            if plain in self._past_set:
-                return [plain]
-            below = (path for path in self._past if path.startswith(f"{plain}/"))
+        path = _read_literal(glob)
+        if "/" in path:  # it matches nothing else; thousands of cards name files
+            if path in self._past_set:
+                return [path]
+            below = (former for former in self._past if former.startswith(f"{path}/"))
             return list(islice(below, _MOST_CANDIDATES))
         try:
-            compiled = compile_globs([glob])
-        except InputError:  # `lint` reports it
+            return list(islice(_matching(compile_globs([glob]), self._past), _MOST_CANDIDATES))
+        except InputError:
             return []
-        if next(_matching(compiled, self._head), ""):
-            return None
-        return list(islice(_matching(compiled, self._past), _MOST_CANDIDATES))
 
     def _rewrite(self, glob: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         """Return the globs that replace ``glob`` after its files were moved."""
@@ -335,6 +353,12 @@ class ProjectFiles:
                 if 2 * count > len(pairs):
                     return (_escape(new_folder) + plain[len(folder) :],)
         return tuple(map(_escape, targets))[:_MOST_TARGETS]
+
+
+def _read_literal(glob: str) -> str:
+    """Return the only path that a glob matches, or "" if it has wildcards."""
+    plain = glob.removeprefix("./").removeprefix("/").removesuffix("/")
+    return "" if _WILDCARD.search(_ESCAPED.sub("", plain)) else _ESCAPED.sub(r"\1", plain)
 
 
 def _describe(state: str, removal: Removal, *targets: str) -> Fate:

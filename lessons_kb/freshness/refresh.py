@@ -12,6 +12,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
@@ -254,7 +255,11 @@ def _judge_all(
     """
     if not has_whole_history(top):
         return {}
-    with _open_history(brain, top) as history:
+    with _open_history(brain, top) as (history, head):
+        project = _Project(brain, top, history)
+        _read_new_commits(
+            top, history, head, meanwhile=lambda: project.read_ahead(claims.values(), read_body)
+        )
         prefix = os.path.relpath(brain.root, top).replace(os.sep, "/")
         cards = {}
         for number, claim in claims.items():
@@ -262,7 +267,6 @@ def _judge_all(
             day = claim.confirmed or claim.created or history.find_first_day(path)
             cards[number] = _Card(claims=claim, path=path, since=day)
 
-        project = _Project(brain, top, history)
         project.look_up(list(cards.values()))
         standings = {}
         for number, card in cards.items():
@@ -287,12 +291,28 @@ class _Project:
     def __init__(self, brain: Brain, top: str, history: FileHistory) -> None:
         self._top = top
         self._history = history
-        self.files = _open_files(top, list_head(top), history)
         brains = {brain.root, *find_below(top)} - {top}
         folders = [os.path.relpath(root, top).replace(os.sep, "/") for root in brains]
         self._symbols = Symbols(top, history, folders)
         self._rewritten = RewrittenCode(top, history, folders)
         self._edits: Mapping[tuple[str, str], FileVersion] = {}
+
+    @cached_property
+    def files(self) -> ProjectFiles:
+        """The files in HEAD and in the history. Raises GitError."""
+        return _open_files(self._top, list_head(self._top), self._history)
+
+    def read_ahead(self, claims: Iterable[Claims], read_body: Callable[[str], str]) -> None:
+        """Compare the files of HEAD with the cards that may be about none of them.
+
+        This needs no history. Raises GitError.
+        """
+        lost = []
+        for claim in claims:
+            named = [a for a in claim.anchors if a.is_core and a.kind != SYMBOL]
+            if named and not any(map(self.files.is_in_head, named)):
+                lost.append(claim.path)
+        self._rewritten.read_ahead(map(read_body, lost))
 
     def look_up(self, cards: Sequence[_Card]) -> None:
         """Look up the anchors of all cards, in few runs of git."""
@@ -416,7 +436,8 @@ def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, li
         head = list_head(top)
         if not any(map(_is_subject, head)):
             return {}
-        with _open_history(brain, top) as history:
+        with _open_history(brain, top) as (history, commit):
+            _read_new_commits(top, history, commit)
             files = _open_files(top, head, history)
             absent = _find_absent_globs(files, claims)
         return _drop_present(top, absent)
@@ -499,10 +520,19 @@ def _count_changes(
     return [(name, count) for name, count in counts.items() if count]
 
 
-def _add_commits(top: str, history: FileHistory, after: str, head: str) -> None:
-    """Store the commits of HEAD that ``after`` does not contain. Raises GitError."""
+def _read_new_commits(
+    top: str, history: FileHistory, head: str, *, meanwhile: Callable[[], None] | None = None
+) -> None:
+    """Store the commits up to HEAD that the history lacks. Raises GitError.
+
+    ``meanwhile`` is called while git sorts a whole history, before it prints the first commit.
+    """
+    if history.head == head:
+        return
+    goes_on = is_ancestor(top, history.head) and not _has_closed_gap(top, history)
+    after = history.head if goes_on else ""
     try:
-        commits = stream_name_changes(top, after=after)
+        commits = stream_name_changes(top, after=after, meanwhile=None if after else meanwhile)
         history.add(commits, head=head, afresh=not after)
     except GitError:  # perhaps it cannot read one of the commits
         log = read_name_changes(top, after=after)
@@ -511,11 +541,11 @@ def _add_commits(top: str, history: FileHistory, after: str, head: str) -> None:
 
 
 @contextlib.contextmanager
-def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
-    """Open the history of names, with the commits up to HEAD.
+def _open_history(brain: Brain, top: str) -> Iterator[tuple[FileHistory, str]]:
+    """Open the history of names, as it was stored last. Yield it, and the commit that is HEAD.
 
-    Raises GitError if git cannot read it. This is stored, and the same HEAD is not read again until
-    ``find_history_fault`` is called, because git may need seconds to fail.
+    A GitError of the caller is stored, and the same HEAD is not read again until
+    ``find_history_fault`` is called, because git may need seconds to fail. Raises GitError.
     """
     with contextlib.ExitStack() as resources:
         cache = brain.cache
@@ -532,11 +562,7 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
         if fault:
             raise GitError(fault)
         try:
-            if history.head != head:
-                goes_on = is_ancestor(top, history.head) and not _has_closed_gap(top, history)
-                after = history.head if goes_on else ""
-                _add_commits(top, history, after, head)
-            yield history
+            yield history, head
         except GitError as error:
             history.write_fault(head, str(error))
             raise

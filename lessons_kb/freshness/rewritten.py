@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from lessons_kb.cards.anchors import find_names_in_code
@@ -32,6 +34,10 @@ of a card that one file must have. Rare words count more, and one name is enough
 They were chosen with the cards of ``benchmarks/judged/gone_cards.jsonl``, sets 1 to 4. Set 5 was
 judged afterwards.
 """
+_MOST_AHEAD = 10_000
+"""The number of files of HEAD that are searched although it is not yet known whether a card needs
+it.
+"""
 _SHORTEST_WORD = 3
 _ALL_BYTES = [bytes([number]) for number in range(256)]
 _LOWER = b"".join(byte.lower() if byte.isalpha() else b" " for byte in _ALL_BYTES)
@@ -50,6 +56,18 @@ class RewrittenCode:
         self._top = top
         self._history = history
         self._excluded = excluded
+        self._searched: AbstractSet[str] | None = None
+        self._found: Sequence[tuple[str, Sequence[str]]] = ()
+        """The words that were searched last, and which of them each file of HEAD has."""
+
+    def read_ahead(self, bodies: Iterable[str]) -> None:
+        """Search HEAD for the words of cards that may be passed to ``find``. Raises GitError.
+
+        In a large HEAD nothing is searched, because ``find`` may not need it.
+        """
+        texts = [words for body in bodies for words in _list_card_words(body)]
+        if texts:
+            self._search(frozenset[str]().union(*texts), most=_MOST_AHEAD)
 
     def find(self, bodies: Mapping[K, str], removed: Mapping[K, Iterable[str]]) -> set[K]:
         """Return the cards of which HEAD has a file about the same thing.
@@ -64,10 +82,8 @@ class RewrittenCode:
         texts: dict[str, frozenset[str]] = {}
         wanted: list[tuple[K, str, float]] = []
         for key, body in bodies.items():
-            for own, least in (
-                (find_names_in_code(body), _LEAST_NAMES_SHARE),
-                (_list_words(_METADATA.sub("", body).encode("utf-8", "replace")), _LEAST_SHARE),
-            ):
+            shares = (_LEAST_NAMES_SHARE, _LEAST_SHARE)
+            for own, least in zip(_list_card_words(body), shares, strict=True):
                 name = f"{zlib.crc32(' '.join(sorted(own)).encode('utf-8', 'replace')):x}"
                 texts[name] = own
                 wanted.append((key, name, least))
@@ -91,11 +107,27 @@ class RewrittenCode:
         """Add the matches of texts, given their words. Return False if git lacks some files."""
         new = {name: words for name, words in texts.items() if name not in matches}
         if new:
-            blobs = list_blobs(self._top, self._excluded)
-            if blobs is None:
+            found = self._search(frozenset[str]().union(*new.values()))
+            if found is None:
                 return False
-            matches |= _find_matches(new, read_text_objects(self._top, blobs))
+            matches |= _find_matches(new, found)
         return True
+
+    def _search(
+        self, words: AbstractSet[str], *, most: int = sys.maxsize
+    ) -> Sequence[tuple[str, Sequence[str]]] | None:
+        """Return the blob of each file of HEAD, and which of the words it has.
+
+        The result may have more words. It is None if git lacks some files, or HEAD has more than
+        ``most``. Raises GitError.
+        """
+        if self._searched is None or not words <= self._searched:
+            blobs = list_blobs(self._top, self._excluded)
+            if blobs is None or len(blobs) > most:
+                return None
+            self._found = list(_find_words(words, read_text_objects(self._top, blobs)))
+            self._searched = words
+        return self._found
 
     def _update(self, matches: Mapping[str, Match]) -> Mapping[str, Match]:
         """Return the matches in HEAD, given those in the HEAD that was compared last.
@@ -115,23 +147,22 @@ class RewrittenCode:
 
 
 def _find_matches(
-    texts: Mapping[str, frozenset[str]], files: Iterable[tuple[str, bytes]]
+    texts: Mapping[str, frozenset[str]], files: Sequence[tuple[str, Sequence[str]]]
 ) -> dict[str, Match]:
     """Return the file that has the largest share of the words of each text.
 
-    ``files`` are the names and contents of blobs.
+    ``files`` are the blobs of HEAD, each with words that it has.
     """
-    found = list(_find_words(frozenset[str]().union(*texts.values()), files))
-    counts = Counter(word for _blob, present in found for word in present)
+    counts = Counter(word for _blob, present in files for word in present)
     matches: dict[str, Match] = {}
     for name, words in texts.items():
         own = {word: counts[word] for word in words}
-        matches[name] = Match(share=0.0, blob="", files=len(found), counts=own)
-    return _improve(matches, found)
+        matches[name] = Match(share=0.0, blob="", files=len(files), counts=own)
+    return _improve(matches, files)
 
 
 def _find_words(
-    wanted: frozenset[str], files: Iterable[tuple[str, bytes]]
+    wanted: AbstractSet[str], files: Iterable[tuple[str, bytes]]
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the name of each blob, and which of the wanted words and names it has.
 
@@ -145,6 +176,12 @@ def _find_words(
         if names:
             present |= pick_words(content, names)
         yield blob, tuple(encoded[word] for word in present)
+
+
+def _list_card_words(body: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names in the code of a card, and the words of its text."""
+    text = _METADATA.sub("", body).encode("utf-8", "replace")
+    return find_names_in_code(body), _list_words(text)
 
 
 def _list_words(content: bytes) -> frozenset[str]:

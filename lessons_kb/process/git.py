@@ -114,14 +114,6 @@ def run_git(
     )
 
 
-def stream_git(cwd: str, *arguments: str) -> Iterator[bytes]:
-    """Yield parts of git's output while git runs. Otherwise, this is like ``ask_git``."""
-    with start_git(cwd, *arguments) as running:
-        yield from running.read_parts()
-    if running.code:
-        raise GitError(explain(running.error, cwd))
-
-
 def _widen_pipe(pipe: int) -> None:
     set_size = getattr(fcntl, "F_SETPIPE_SZ", None)
     if set_size is not None:  # only Linux can

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import IO, NamedTuple
 
 from lessons_kb.errors import GitError
-from lessons_kb.process.git import Repository, decode, explain, run_git, start_git, stream_git
+from lessons_kb.process.git import Repository, decode, explain, run_git, start_git
 from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, decode_names, parse_name_changes
 
 _MAX_BYTES = 400_000_000
@@ -101,15 +101,24 @@ def is_ancestor(top: str, commit: str) -> bool:
     return bool(commit) and Repository(top).leads(commit)
 
 
-def stream_name_changes(top: str, *, after: str = "") -> Iterator[NamedCommit]:
+def stream_name_changes(
+    top: str, *, after: str = "", meanwhile: Callable[[], None] | None = None
+) -> Iterator[NamedCommit]:
     """Yield the commits of HEAD that ``after`` does not contain, oldest first, while git runs.
+
+    git first sorts the commits. ``meanwhile`` is called then.
 
     A renamed file is listed as removed and added, because git compares contents to find renames,
     which takes longer than everything else. ``read_renames`` does this for single commits. Raises
     GitError at the end if git fails, for example because it cannot read a commit.
     """
     form = (*_NAMES, "--topo-order", "--reverse", "--no-renames", "--end-of-options")
-    yield from parse_name_changes(stream_git(top, *form, _name_span(after)))
+    with start_git(top, *form, _name_span(after)) as running:
+        if meanwhile is not None:
+            meanwhile()
+        yield from parse_name_changes(running.read_parts())
+    if running.code:
+        raise GitError(explain(running.error, top))
 
 
 def read_name_changes(top: str, *, after: str = "") -> Log:

@@ -122,3 +122,15 @@ def test_all_cards_are_compared_at_once(payments, write_card, stand, compared):
     drop(payments, "src/pay.py", DAYS[0])
     assert all(standing.silenced for standing in stand().values())
     assert compared == [len(list_blobs(payments, ["lessons"]))] * 2
+
+
+def test_a_large_project_is_compared_only_with_cards_that_need_it(
+    payments, write_card, stand, compared, monkeypatch
+):
+    write_card("refund", "paths: [src/refund.py]\n", CAUSE)
+    monkeypatch.setattr(rewritten, "_MOST_AHEAD", 2)
+    assert not stand()["refund"].silenced, "the project never had its file"
+    assert compared == []
+    drop(payments, "src/pay.py", DAYS[0])
+    assert stand()["pay"].silenced
+    assert compared == [len(list_blobs(payments, ["lessons"]))] * 2
