@@ -20,7 +20,6 @@ from lessons_kb.diet.situations import Situation, find_in_clause, get_situation
 from lessons_kb.importers.incoming import unmarked as unmark_prose
 from lessons_kb.importers.rules_file import is_command, is_place
 from lessons_kb.text.paths import find_paths
-from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -101,7 +100,8 @@ _NAMED_FOLDER = (
 )
 _START = re.compile(r"(?<!\[)\^")
 """Matches the start of a command line in a pattern, but not a negated set of characters."""
-UNCONDITIONAL = "no file or command shows when it applies"
+UNCONDITIONAL = "states no condition that a file or command shows"
+IS_LATE = "matters at other times than the edit or command that shows it"
 ANY_TASK = "applies to any task"
 
 
@@ -131,11 +131,6 @@ def holds_for_any_task(said: str) -> bool:
 def is_elsewhere(text: str) -> bool:
     """Return whether a text contains a phrase for everywhere except in a place."""
     return bool(_ELSEWHERE.search(text))
-
-
-def is_lock(path: str) -> bool:
-    """Return whether a path is a lock file, which a command writes."""
-    return match_globs(compile_globs(get_situation("dependencies").locks), path)
 
 
 def read_clause(said: str, project: Project) -> Reading:
@@ -196,9 +191,9 @@ def _read_part(said: str, project: Project) -> Reading:
     if commands:
         return Reading(make_command_condition(said, commands))
     situation = find_in_clause(said)
+    if situation is not None and situation.is_late:
+        return Reading(why=IS_LATE)
     reading = read_places(said, project)
-    if reading.condition is not None and situation == get_situation("dependencies"):
-        return _read_dependencies(reading.condition, project)
     if reading.why != UNCONDITIONAL:
         return reading
     if situation is not None:
@@ -216,25 +211,6 @@ def read_places(said: str, project: Project) -> Reading:
     if not places:
         return Reading(why=UNCONDITIONAL)
     return make_path(said, [project.find_glob(place) for place in places], project)
-
-
-def _read_dependencies(place: Condition, project: Project) -> Reading:
-    """Return the condition that dependencies of a place change.
-
-    The files are the manifests in this place. A command does not show which manifest it changes.
-    """
-    dependencies = get_situation("dependencies")
-    manifests = compile_globs(dependencies.globs)
-    globs = [glob for glob in place.globs if match_globs(manifests, glob)]
-    for glob in place.globs:
-        files = filter(lambda path: match_globs(manifests, path), project.match(glob))
-        globs += [f"{glob}/{name.rpartition('/')[2]}" for name in files]
-    paths = make_path(place.said, globs, project)
-    commands = read_situation(place.said, dependencies, project).condition
-    if paths.condition is None or commands is None:
-        return paths
-    commands = replace(commands, globs=(), drafts=(), files=(), is_by_word=False)
-    return Reading(join_conditions([paths.condition, commands]))
 
 
 def is_named_place(span: str, project: Project) -> bool:
@@ -259,6 +235,8 @@ def read_named_folder(said: str, project: Project) -> Reading:
 
 def read_situation(said: str, situation: Situation, project: Project) -> Reading:
     """Return the condition that the files or commands of a situation show."""
+    if situation.is_late:
+        return Reading(why=IS_LATE)
     globs = [glob for glob in situation.globs if project.match(glob)]
     if _count(situation.beside, project) > _count(globs, project):
         return Reading(why=UNCONDITIONAL)

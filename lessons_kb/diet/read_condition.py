@@ -29,11 +29,8 @@ from lessons_kb.diet.read_clause import (
     UNCONDITIONAL,
     Reading,
     is_elsewhere,
-    is_lock,
     is_named_place,
-    make_path,
     read_clause,
-    read_named_folder,
     read_places,
     read_situation,
     unmarked,
@@ -43,6 +40,7 @@ from lessons_kb.diet.situations import (
     find_by_command,
     find_by_heading,
     find_by_topic,
+    find_final,
     find_subject,
     get_situation,
     is_about_form,
@@ -115,26 +113,7 @@ _OWN_STEP = re.compile(
     re.IGNORECASE,
 )
 """Matches a step of its own ("run the linter"), as opposed to a state ("tests pass")."""
-_WHEN_RUN = re.compile(
-    r"\b(?:when|if|while)\s+(?:(?:they|it|these|you)\s+)?(?:(?:are|is)\s+)?"
-    r"(?:run|running|executed|executing)\b",
-    re.IGNORECASE,
-)
-"""Matches the run of files, which no edit of them shows."""
-_SHOWN_LATER = re.compile(r"\brebuil(?:d|ds|t|ding)\b|\bsubmodules?\b", re.IGNORECASE)
-"""Matches demands that matter at a build or a commit, not only at an edit."""
 _MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
-_TRAILING_PLACE = re.compile(
-    r"\A(?:use|prefer|avoid|keep|mock|mirror|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
-    r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
-    r"(?<!documented)(?<!found)(?<!specified)(?<!configured)(?<!set)(?<!stored)(?<!located)"
-    r"(?<!kept)(?<!pinned)(?<!lives)(?<!live)(?<!is)(?<!are)"
-    r"\s(?P<said>(?:in|under|inside|within)\s+(?:the\s+)?`[^`\n]+`"
-    r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
-    r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\Z",
-    re.IGNORECASE,
-)
-"""Matches an activity in a place, as opposed to something that is put or looked up there."""
 _IMPERATIVE = re.compile(
     r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
     r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
@@ -142,15 +121,6 @@ _IMPERATIVE = re.compile(
     r"execute|invoke|load|review|link|reference|close|apply|target|sign|prefix|put|place|mirror|focus|"
     r"search|squash|fetch|pull|install|restart|validate|document|describe|"
     r"mention|pass|name|fill|fix|remove|stop|open|commit|push|get|do|consider|look|see)\b",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    r"\A(?P<said>(?:[\w-]+\s+){0,5}?"
-    r"(?:in|under|inside|within|below|of|to|at)?\s*`[^`\n]+`"
-    r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
-    r"(?:\s+(?:files?|directory|folder|package|crate|module|code|scripts?|changes?))?)\s+"
-    r"(?:is|are|must|should|may|can|cannot|can't|uses?|has|have|needs?|requires?|never|only|"
-    r"follows?|always|do(?:es)?\s+not|don't)\b",
     re.IGNORECASE,
 )
 _LIMITS_CONTENT = re.compile(
@@ -162,36 +132,17 @@ _LIMITS_CONTENT = re.compile(
 """Matches a limit on the content of a file ("keep it small"). Work that would make the file too
 large often begins in another file.
 """
-_CHANGES_LABEL = re.compile(
-    r"\A(?P<names>[A-Za-z][\w-]*(?:(?:,\s+|\s+(?:and|or)\s+|/)[A-Za-z][\w-]*)*)\s+changes:\s",
-)
-"""Matches a topic such as "Docs and examples changes: …"."""
-_COMMAND_SUBJECT = re.compile(
-    r"\A`(?P<command>[^`\n]+)`\s+(?:requires?|needs?|does\s+not|doesn['\u2019]t|only|cannot|can't)\b",
-    re.IGNORECASE,
-)
 _FORBIDDEN_RUN = re.compile(
     r"\A(?:do\s+not|don['\u2019]t|never|avoid)\s+(?:ever\s+)?"
     r"(?:(?:use|run|call|execute|invoke|using|running)\s+)?"
     r"(?P<said>`[^`\n]+`(?:(?:,\s+|,?\s+(?:or|and|nor)\s+)`[^`\n]+`)*)",
     re.IGNORECASE,
 )
-_MADE_BY = re.compile(r"\b(?:with|via|by|using)\s+`([^`\n]+)`", re.IGNORECASE)
-"""Matches a command that writes or builds a place."""
 _LEAD_FORBIDS = re.compile(
     r"\W*(?:never|do\s+not|don['\u2019]t)(?:\s+(?:do|ever))?\W*", re.IGNORECASE
 )
-_LEAD_ASKS = re.compile(
-    r"\W*(?:ask|confirm|check)(?:\s+\w+){0,2}?(?:\s+(?:first|before(?:hand)?))\W*", re.IGNORECASE
-)
-_LEAD_OF_PLACES = re.compile(
-    r"\b(?:when(?:ever)?|if|after|before)\s+(?:you\s+)?(?:chang|edit|touch|modify|updat)\w*\W*\Z",
-    re.IGNORECASE,
-)
-"""Matches a line that each item of its list completes ("Run it when you change:")."""
 _ALSO_FOR_TITLES = re.compile(r"\b(?:conventional|semantic)\s+commits?\b", re.IGNORECASE)
 """Matches a format of commit messages that is also used for the titles of pull requests."""
-_ABOUT_DEPENDENCIES = re.compile(r"\b(?:dependenc(?:y|ies)|deps|lock ?files?)\b", re.IGNORECASE)
 _ENTRY = re.compile(
     r"\A(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
 )
@@ -208,18 +159,6 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 """Matches a demand, as opposed to a statement such as "so that stories don't load it"."""
-_RELATIVE = re.compile(
-    r"\b(?:that|which|who)\s+(?:\w+\s+){0,2}?(?:must|should|cannot|may|can|is|are|do(?:es)?)\b[^.;]*",
-    re.IGNORECASE,
-)
-"""Matches a description of things ("packages that should not be updated"), not a demand."""
-_FORBIDDEN_EDIT = re.compile(
-    r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
-    r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
-    r"hand-edit|hand-edited|update|updating)\b"
-    r"(?P<said>(?:\s+[\w-]+){0,5}\s+(?:`|[\w.-]*[./])[^.;:]*(?:\.\w[^.;:]*)*)",
-    re.IGNORECASE,
-)
 _REFERENCE = re.compile(
     r"\b(?:see|read(?!-only)|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy)\b",
     re.IGNORECASE,
@@ -241,14 +180,6 @@ _OTHER_ACTIVITY = re.compile(
 _PLAIN_PLACE = re.compile(r"(?<![\w/.@:#-])(?:\.{0,2}[\w@-][\w.@-]*/)+[\w.@*-]*(?<![.,;:])")
 """Matches a folder or a file with its folder, outside of spans of code."""
 _ROOM_BEFORE = 60
-_QUALIFIED = re.compile(
-    r"\A(?:keep|leave)\s(?:[\w'-]+\s+){1,6}?(?:in|under|inside|within|below|of)\s+(?:the\s+)?"
-    r"[\"'*]*(?P<place>`[^`\n]+`|[\w.@-]+/[\w./@*-]*)[\"'*]*"
-    r"\s+(?:out\s+of|away\s+from|free\s+of|untouched|unchanged|unmodified|read-?only|in\s+sync|"
-    r"consistent|stable|compatible|sorted|formatted)\b",
-    re.IGNORECASE,
-)
-"""Matches a demand on the things in a place, which the words before the place only describe."""
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Matches an introduction of situations, as opposed to instructions for a situation."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
@@ -259,10 +190,6 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 """Matches a rule for a condition and for its opposite, which always applies."""
-_NAMED_SUBJECT = re.compile(
-    r"\A(?P<said>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
-    r"(?:must|should|needs?|requires?|have to|has to)\b"
-)
 IS_ENTRY = "describes a file in a list, and is often about other files"
 IN_CAPITALS = "in capitals: it always applies"
 BOTH_WAYS = "also covers the opposite case"
@@ -409,30 +336,22 @@ def _read_rule(
     label = _read_label(text) if sentences else ""
     for part in (f"{label}:" if label else "", sentence, lead):
         for said in _find_conditions(unmarked(part)):
-            yield _widen(read_clause(said, project), text, part, project)
+            yield _widen(read_clause(said, project), part, project)
     if not sentence:
         return
-    yield from _read_with_lead(sentence, lead, project)
     yield from _read_topic(text, sentences[1:], project)
-    forbidden = _FORBIDDEN_EDIT.search(sentence)
-    if forbidden:
-        yield _widen(read_places(forbidden["said"], project), text, sentence, project)
     if label and _ORDER.search(label):  # the text after such a label explains it
-        yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
+        yield from _read_subject(label, [sentence, *sentences[1:]], project)
         return
     if label and not CODE.fullmatch(label):
-        yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
-    others = [*filter(None, [label]), *sentences[1:]]
-    yield from _read_subject(text, sentence, others, project)
+        yield from _read_subject(label, [sentence, *sentences[1:]], project)
+    yield from _read_subject(sentence, [*filter(None, [label]), *sentences[1:]], project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
     trailing = _TRAILING.search(sentence)
     is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
     if trailing and is_demand and not _RESULT.match(trailing["said"]):
         yield read_clause(trailing["said"], project)
-    place = _TRAILING_PLACE.match(sentence)
-    if place:
-        yield read_places(place["said"], project)
 
 
 def _find_conditions(text: str) -> Iterator[str]:
@@ -444,60 +363,23 @@ def _find_conditions(text: str) -> Iterator[str]:
             return
 
 
-def _read_subject(
-    text: str, sentence: str, further: Sequence[str], project: Project
-) -> Iterator[Reading]:
-    """Yield the condition that follows from the subject of a rule's demand.
-
-    A place is no such condition if a further sentence states its own condition, or if the demand
-    limits the content of the place.
-    """
+def _read_subject(sentence: str, further: Sequence[str], project: Project) -> Iterator[Reading]:
+    """Yield the condition that follows from the subject of a rule's demand."""
     forbidden = _FORBIDDEN_RUN.match(sentence)
     if forbidden and not any(map(_IMPERATIVE.match, further)):
         yield _read_forbidden(forbidden["said"], project)
         return
-    command = _COMMAND_SUBJECT.match(sentence)
-    if command and is_command(command["command"]):
-        yield Reading(make_command_condition(command["command"], [command["command"]]))
-        return
-    prose = unmarked(CODE.sub("x", text))
-    found = _SUBJECT.match(sentence)
-    if found and _DEMAND.search(_RELATIVE.sub(" ", prose)):
-        if any(pattern.search(prose) for pattern in (_LIMITS_CONTENT, _WHEN_RUN, _SHOWN_LATER)):
-            return
-        if any(map(_CONDITION.match, further)):
-            return
-        reading = read_places(found["said"], project)
-        yield _widen(reading, text, sentence, project)
-        return
-    qualified = _QUALIFIED.match(sentence)
-    if qualified:
-        yield make_path(qualified[0], [project.find_glob(qualified["place"].strip("`"))], project)
-        return
-    named = _NAMED_SUBJECT.match(sentence)
-    if named:
-        yield read_named_folder(named["said"], project)
     subject = find_subject(sentence)
     if subject is not None:
         situation, said = subject
         if any(names_another(other, situation) for other in further):
             return
-        reading = read_situation(said, situation, project)
-        if _ALSO_FOR_TITLES.search(said) and reading.condition is not None:
-            titles = read_situation(said, get_situation("pull requests"), project).condition
-            reading = Reading(join_conditions(list(filter(None, [reading.condition, titles]))))
-        yield reading
-
-
-def _read_with_lead(sentence: str, lead: str, project: Project) -> Iterator[Reading]:
-    """Yield the condition that a rule and the line above its list state together."""
-    if _LEAD_ASKS.fullmatch(lead):
-        activity = _GERUND.match(f"{sentence}:")
-        if activity:
-            yield read_clause(activity["said"], project)
-    elif _LEAD_OF_PLACES.search(lead):
-        reading = read_clause(f"When you change {sentence}", project)
-        yield _widen(reading, sentence, sentence, project)
+        others = [other for other in find_final(sentence) if situation.is_final]
+        if _ALSO_FOR_TITLES.search(said):
+            others.append(get_situation("pull requests"))
+        readings = [read_situation(said, one, project) for one in (situation, *others)]
+        conditions = [reading.condition for reading in readings if reading.condition is not None]
+        yield Reading(join_conditions(conditions)) if conditions else readings[0]
 
 
 def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator[Reading]:
@@ -506,13 +388,6 @@ def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator
     A topic may also be a demand, which the remaining text explains ("Apply PR labels: …").
     """
     plain = unmarked(text)
-    changed = _CHANGES_LABEL.match(plain)
-    if changed:
-        names = re.split(r",\s+|\s+(?:and|or)\s+|/", changed["names"])
-        folders = [project.find_folder(name) for name in names]
-        if all(folders):
-            yield make_path(changed["names"], [f"{folder}/**" for folder in folders], project)
-        return
     topic = _TOPIC.match(plain)
     if topic is None:
         return
@@ -522,7 +397,7 @@ def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator
     if situation is not None and not any(map(is_command, CODE.findall(rest))):
         yield read_situation(said, situation, project)
     elif _IMPERATIVE.match(said):
-        yield from _read_subject(text, said, further, project)
+        yield from _read_subject(said, further, project)
 
 
 def _read_forbidden(said: str, project: Project) -> Reading:
@@ -543,17 +418,10 @@ def _read_forbidden(said: str, project: Project) -> Reading:
     return Reading(join_conditions(conditions))
 
 
-def _widen(reading: Reading, text: str, sentence: str, project: Project) -> Reading:
-    """Add the other events that show the condition of a rule about a place.
-
-    They are edits of other files that the sentence names, commands that write the place, and
-    commands that change dependencies.
-    """
+def _widen(reading: Reading, sentence: str, project: Project) -> Reading:
+    """Add the edits of other files that the sentence names to a condition about a place."""
     condition = reading.condition
-    if condition is None:
-        return reading
-    conditions = [condition]
-    if not condition.globs:
+    if condition is None or not condition.globs:
         return reading
     others = []
     for place in map(str.strip, CODE.findall(sentence)):
@@ -561,23 +429,10 @@ def _widen(reading: Reading, text: str, sentence: str, project: Project) -> Read
         if glob and not _is_reference(sentence, place):
             others.append(glob)
     others = [glob for glob in others if len(project.match(glob)) <= _MOST_BESIDE]
-    if others:
-        conditions.append(make_path_condition(condition.said, others, project))
-    commands = [command for command in _MADE_BY.findall(text) if is_command(command)]
-    if commands:
-        conditions.append(make_command_condition(condition.said, commands))
-    dependencies = get_situation("dependencies")
-    names_lock = any(map(is_lock, (*condition.globs, *condition.files)))
-    is_manifest = any(
-        match_globs(compile_globs(dependencies.globs), path) for path in condition.files
-    )
-    if names_lock or (is_manifest and _ABOUT_DEPENDENCIES.search(text)):
-        further = read_situation(condition.said, dependencies, project).condition
-        if further is not None:
-            conditions.append(
-                further if names_lock else replace(further, globs=(), drafts=(), files=())
-            )
-    return Reading(join_conditions(conditions))
+    if not others:
+        return reading
+    beside = make_path_condition(condition.said, others, project)
+    return Reading(join_conditions([condition, beside]))
 
 
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:

@@ -121,12 +121,12 @@ class Situation(NamedTuple):
     drafts: tuple[str, ...]
     """Files in which the text for one of its commands is written before the command runs."""
     draft_samples: tuple[str, ...]
-    locks: tuple[str, ...]
-    """Lock files, which commands write when one of ``globs`` changes."""
     beside: tuple[str, ...]
     """Files that often contain the things beside other code, such as unit tests in Rust."""
     is_final: bool
     """Whether its commands are hard to undo."""
+    is_late: bool
+    """Whether its rules stay, because they matter at other times than its edits and commands."""
 
 
 @cache
@@ -134,7 +134,7 @@ def read_situations() -> tuple[Situation, ...]:
     """Return all situations, in their order of precedence."""
     texts = read_mapping(_DATA)
     data = {**read_toml(_DATA)}
-    final = data.pop("final")
+    final, late = data.pop("final"), data.pop("late")
     del data["fragments"]
     situations = []
     for name, row in data.items():
@@ -169,9 +169,9 @@ def read_situations() -> tuple[Situation, ...]:
                 samples=tuple(row.get("samples", ())),
                 drafts=tuple(row.get("drafts", ())),
                 draft_samples=tuple(row.get("draft_samples", ())),
-                locks=tuple(row.get("locks", ())),
                 beside=tuple(row.get("beside", ())),
                 is_final=name in final,
+                is_late=name in late,
             )
         )
     return tuple(situations)
@@ -277,6 +277,12 @@ def names_another(sentence: str, situation: Situation) -> bool:
         if other is not situation and any(pattern.search(sentence) for pattern in patterns):
             return True
     return False
+
+
+def find_final(sentence: str) -> list[Situation]:
+    """Return the situations whose commands are hard to undo and whose activity a sentence names."""
+    final = [situation for situation in read_situations() if situation.is_final]
+    return [one for one in final if any(pattern.search(sentence) for pattern in one.doing)]
 
 
 def find_subject(sentence: str) -> tuple[Situation, str] | None:

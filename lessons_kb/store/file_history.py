@@ -52,7 +52,7 @@ _HASH_DIGITS = 12
 """The number of digits of the hash of a content that are stored."""
 _EMPTY, _EMPTY_SHA256 = "e69de29bb2d1", "473a0f4c3be8"
 """The first digits of the hashes of an empty file, in SHA-1 and in SHA-256."""
-_BATCH, _MOST_COLLECTED = 500, 200_000
+_BATCH, _MOST_COLLECTED = 500, 20_000
 """The numbers of added files, and of changes, that are collected before they are written."""
 
 

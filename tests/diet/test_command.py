@@ -147,7 +147,7 @@ def test_a_file_that_no_agent_in_use_reads_stays_for_this_reason(project, lesson
 def test_a_rule_that_names_a_file_stays_for_a_true_reason(project, diet):
     kit.write(project, "AGENTS.md", "# Guide\n\n- Add new public routes to `src/pay.ts`\n")
     shown = diet("-v").out
-    assert "no file or command shows when it applies" in shown
+    assert "states no condition that a file or command shows" in shown
     assert "names no file" not in shown
 
 
