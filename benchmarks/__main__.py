@@ -205,6 +205,7 @@ def _parser() -> argparse.ArgumentParser:
                     "seventh",
                     "eighth",
                     "ninth",
+                    "tenth",
                 ),
                 default="unseen",
                 help="of diet_files.toml",
