@@ -165,7 +165,7 @@ def _measure(
     shutil.rmtree(work)
     _git(scratch, "clone", "-q", "--shared", "--no-checkout", str(clone), "work")
     with contextlib.suppress(_UnreadableError):
-        _time(work, cases, figures, runs=1 if options.quick else 3)
+        _time(work, cases, figures, runs=1 if options.quick else 7)
     return figures
 
 

@@ -438,7 +438,8 @@ def _widen(reading: Reading, sentence: str, project: Project) -> Reading:
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
     """Yield the condition in the headings above a rule, if one states it or names a place.
 
-    A heading that only names a subject, such as "Committing", states no condition.
+    A heading that only names a subject, such as "Committing", states no condition. What stands
+    below "Before committing" is about the work that precedes the command.
     """
     is_labelled = bool(_ENTRY.match(unmarked(text)) or _LABEL.match(text))
     is_entry = is_labelled and not _DEMAND.search(CODE.sub(" ", text))
@@ -448,6 +449,8 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     explicit = _CONDITION.match(f"{heading}:")
     if explicit:
         reading = read_clause(explicit["said"], project)
+        if reading.condition is not None and reading.condition.pattern:
+            return
     elif _GERUND.match(f"{heading}:"):
         return
     else:
@@ -459,10 +462,10 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
 
 
 def _read_outer_headings(heading: str, outer: Sequence[str], project: Project) -> Reading:
-    """Read the nearest heading above a rule's own heading that names a kind of files.
+    """Read the nearest heading above a rule's own heading that names a language.
 
-    Every heading below it has to name a part of these files ("Testing > Assertions"), not an
-    activity ("Testing > Running tests").
+    Every heading below it has to name a part of its code ("Rust > Errors"), not an activity ("Rust
+    > Building").
     """
     for above in outer:
         if _OTHER_ACTIVITY.search(_REMARK.sub("", heading)) or CODE.search(heading):
@@ -475,7 +478,7 @@ def _read_outer_headings(heading: str, outer: Sequence[str], project: Project) -
 
 
 def _read_subject_of_heading(heading: str, text: str, project: Project) -> Reading:
-    """Read the places or the kind of files that a heading names, if the rule demands something."""
+    """Read the places or the language that a heading names, if the rule demands something."""
     spans = [span.strip() for span in CODE.findall(heading)]
     spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
     demand = unmarked(CODE.sub("x", text))
@@ -491,9 +494,6 @@ def _read_subject_of_heading(heading: str, text: str, project: Project) -> Readi
     if _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, CODE.findall(text))):
         return Reading(why=UNCONDITIONAL)
     if situation is not None:
-        is_language = situation.name[0].isupper()
-        if not is_language:
-            return Reading(why=UNCONDITIONAL)
         return read_situation(heading, situation, project)
     return read_places(" ".join(f"`{span}`" for span in spans), project)
 

@@ -2,8 +2,9 @@
 
 The situations are listed in ``diet_situations.toml``. A rule names a situation by its activity
 ("when committing"), by its things after a verb ("before adding a migration") or after a preposition
-("in unit tests"), in a sentence about these things ("Commit messages must …"), in a demand about
-the activity itself ("Never commit to main"), or in the line above its list ("Commit rules:").
+("in unit tests"), in the line above its list ("Commit rules:"), or by the heading of a language.
+Where the situation is a command, a sentence about its things ("Commit messages must …") and a
+demand about the activity itself ("Never commit to main") name it as well.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _HEADING = (
     r"(?:(?:writing|editing)\s+)?(?:{})(?:\s+(?:code|files?))?(?:\s+(?:code|coding|naming))?"
     r"(?:\s+(?:style|standards?|guidelines?|conventions?|rules?|best\s+practices|guide))?"
 )
-"""Matches a heading that names a kind of files, such as "TypeScript" or "Python code style"."""
+"""Matches a heading that names a language, such as "TypeScript" or "Python code style"."""
 _PARTS = r"(?:titles?|descriptions?|bod(?:y|ies)|subjects?|messages?|names?|templates?)"
 _IS_UPKEEP = re.compile(
     r"\A(?:write|make)\b|"
@@ -114,7 +115,7 @@ class Situation(NamedTuple):
     text: re.Pattern[str] | None
     """Matches a heading, or the line above a list, for demands about the text that is written."""
     heading: re.Pattern[str] | None
-    """Matches a heading that names a kind of files."""
+    """Matches a heading that names a language."""
     globs: tuple[str, ...]
     pattern: str
     samples: tuple[str, ...]
@@ -147,8 +148,8 @@ def read_situations() -> tuple[Situation, ...]:
             doing.append(rf"\A(?:for|in)\s+(?:[\w-]+\s+){{1,4}}in\s+(?:[\w-]+\s+)?{noun}")
             if "doing" not in row:
                 doing.append(rf"{_CHANGES}{noun}")
-        is_kind_of_files = name[0].isupper()
-        if things and is_kind_of_files:  # a language, which needs no noun after a verb
+        is_language = name[0].isupper()
+        if things and is_language:  # a language, which needs no noun after a verb
             doing += [rf"{_WRITE_LANGUAGE}{re.escape(name)}\b", rf"\Ain\s+{re.escape(name)}\Z"]
         situations.append(
             Situation(
@@ -160,9 +161,7 @@ def read_situations() -> tuple[Situation, ...]:
                 lead=_compile(texts[name].get("lead", "")),
                 text=_compile(texts[name].get("text", "")),
                 heading=_compile(
-                    _HEADING.format(f"{re.escape(name)}|{things}")
-                    if is_kind_of_files
-                    else texts[name].get("heading", "")
+                    _HEADING.format(f"{re.escape(name)}|{things}") if is_language else ""
                 ),
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
@@ -211,7 +210,7 @@ def find_by_text(label: str) -> Situation | None:
 
 
 def find_by_heading(heading: str) -> Situation | None:
-    """Return the situation whose kind of files a heading names, as in "Markdown files"."""
+    """Return the situation whose language a heading names, as in "Markdown files"."""
     for situation in read_situations():
         if situation.heading is not None and situation.heading.fullmatch(heading.strip(" :")):
             return situation
@@ -229,19 +228,16 @@ def is_about_form(demands: Sequence[str], text: str) -> bool:
 def find_by_topic(topic: str, text: str) -> Situation | None:
     """Return the situation that a topic such as "Commit messages:" names for the text after it.
 
-    A topic of which the files are made in many ways, such as "Tests", only counts if the text
-    demands a certain way. A pattern counts for the text of a command, but not for names of files.
+    A topic for files, such as "Tests", does not count, because such files are made in many ways.
     """
     for situation in read_situations():
-        is_of_text = not situation.globs and _PATTERN.match(text)
+        if situation.globs:
+            continue
         is_led = situation.lead is not None and situation.lead.fullmatch(topic)
-        if is_led and (is_of_text or _FORM.match(text)):
+        if is_led and (_PATTERN.match(text) or _FORM.match(text)):
             return situation
-        if situation.things is None or not _ends_with(situation.things, topic):
-            continue
-        if situation.globs and not _FORM.match(text):
-            continue
-        return None if _LOOK_UP.match(text) else situation
+        if situation.things is not None and _ends_with(situation.things, topic):
+            return None if _LOOK_UP.match(text) else situation
     return None
 
 
@@ -286,15 +282,21 @@ def find_final(sentence: str) -> list[Situation]:
 
 
 def find_subject(sentence: str) -> tuple[Situation, str] | None:
-    """Return the situation that a sentence is about, and the words that name it."""
+    """Return the situation that a sentence is about, and the words that name it.
+
+    A sentence about files, such as "Tests must be small", often matters before one of them is
+    edited, so it names no situation.
+    """
     for situation in read_situations():
+        if situation.globs:
+            continue
         demand = situation.demand.match(sentence) if situation.demand is not None else None
         if demand:
             return situation, demand[0]
         if situation.things is None:
             continue
         things = situation.things.pattern
-        if _IS_UPKEEP.search(sentence) and (situation.globs or not _IS_WRITING.match(sentence)):
+        if _IS_UPKEEP.search(sentence) and not _IS_WRITING.match(sentence):
             continue
         parts = rf"(?:\s+(?:and|or)\s+{_PARTS})?" if situation.pattern else ""
         about = re.match(
@@ -304,7 +306,7 @@ def find_subject(sentence: str) -> tuple[Situation, str] | None:
             return situation, about["said"]
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
             found = pattern.match(sentence)
-            if found is None or _is_undecided(situation, found[0]):
+            if found is None:
                 continue
             said = found["things"].strip()
             if said and _begins_with(situation.things, said, whole=pattern is not _OF_THEM):
