@@ -206,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
                     "eighth",
                     "ninth",
                     "tenth",
+                    "eleventh",
                 ),
                 default="unseen",
                 help="of diet_files.toml",
