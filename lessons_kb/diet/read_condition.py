@@ -74,6 +74,15 @@ _CONDITION = re.compile(
 _WITHOUT_COMMA = re.compile(
     r"\A(?P<said>(?:when(?:ever)?|before|after)\s+\w+ing(?:\s+[^\s,:;]+){0,3})", re.IGNORECASE
 )
+_AND_WHEN = re.compile(
+    r"\W*(?P<and>(?:and|or|but)\s+(?:(?:also|always|even)\s+)?)"
+    r"(?:when(?:ever)?|if|before|after|while|once)\b",
+    re.IGNORECASE,
+)
+"""Matches the start of a second condition ("Before committing, and after merging, …")."""
+_EXAMPLE = re.compile(
+    r"\W*(?:for|in)\s+(?:example|instance|short|general|particular|other)\b", re.IGNORECASE
+)
 _GERUND = re.compile(
     r"\A(?P<said>(?:adding|creating|updating|changing|modifying|editing|touching|implementing|"
     r"introducing|renaming|removing|extending|registering)\b[^,:;?\u2014]*?)"
@@ -190,6 +199,7 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 """Matches a rule for a condition and for its opposite, which always applies."""
+SEVERAL = "states several conditions"
 IS_ENTRY = "describes a file in a list, and is often about other files"
 IN_CAPITALS = "in capitals: it always applies"
 BOTH_WAYS = "also covers the opposite case"
@@ -211,6 +221,9 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     is_list = bool(_NEXT_ITEM.search(text))
     words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
     sentences = [] if is_list else SENTENCE_END.split(words)
+    further = _read_further(sentences, project)
+    if not all(reading.condition for reading in further):
+        return None, SEVERAL
     readings = [*_read_rule(text, sentences, rule, project)]
     found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
@@ -222,7 +235,7 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         found = [message] if message else [*_read_above(text, rule, project)]
     if not found:
         return None, next(iter(reasons), UNCONDITIONAL)
-    condition = join_conditions(found)
+    condition = join_conditions([*found, *filter(None, (one.condition for one in further))])
     if condition.is_by_word:
         whole, reason = cover_quoted_places(condition, text, project)
         if whole is None:
@@ -235,6 +248,19 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     with_lead = f"{rule.lead} {text}".lstrip()
     late = find_late_kind(with_lead, condition, is_of_form=_demands_form(text))
     return (None, late) if late else (condition, "")
+
+
+def _read_further(sentences: Sequence[str], project: Project) -> list[Reading]:
+    """Return the readings of the conditions that a rule states after its first one."""
+    begin = _CONDITION.match(sentences[0]) if sentences else None
+    rest = sentences[0][begin.end() :] if begin else ""
+    second = _AND_WHEN.match(rest)
+    said = [rest[second.end("and") :]] if second else []
+    for sentence in map(unmarked, sentences[1:]):
+        trailing = _TRAILING.search(sentence)
+        if not _EXAMPLE.match(sentence):
+            said += [*_find_conditions(sentence)] or ([trailing["said"]] if trailing else [])
+    return [read_clause(one.strip(), project) for one in said]
 
 
 def _is_entry(text: str, project: Project) -> bool:
