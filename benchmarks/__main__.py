@@ -207,6 +207,7 @@ def _parser() -> argparse.ArgumentParser:
                     "ninth",
                     "tenth",
                     "eleventh",
+                    "twelfth",
                 ),
                 default="unseen",
                 help="of diet_files.toml",
