@@ -143,9 +143,9 @@ def read_clause(said: str, project: Project) -> Reading:
     if holds_for_any_task(said):
         return Reading(why=ANY_TASK)
     prose = CODE.sub(" ", said)
-    is_cut_off = prose.count("(") > prose.count(")")
+    has_remark = "(" in prose
     is_elsewhere_too = bool(_FROM_PLACE.search(said))
-    if is_cut_off or is_elsewhere_too or _STATE.search(prose) or _PROPERTY.search(prose):
+    if has_remark or is_elsewhere_too or _STATE.search(prose) or _PROPERTY.search(prose):
         return Reading(why=UNCONDITIONAL)
     if _BEFOREHAND.match(said) and find_in_clause(said) is get_situation("pull requests"):
         return Reading(why=UNCONDITIONAL)

@@ -377,7 +377,10 @@ def _read_rule(
     trailing = _TRAILING.search(sentence)
     is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
     if trailing and is_demand and not _RESULT.match(trailing["said"]):
-        yield read_clause(trailing["said"], project)
+        reading = read_clause(trailing["said"], project)
+        # "Read the rules in `a/` when writing code": the place is not where the code is.
+        is_place = reading.condition is not None and not reading.condition.pattern
+        yield Reading(why=UNCONDITIONAL) if is_place else reading
 
 
 def _find_conditions(text: str) -> Iterator[str]:
