@@ -208,6 +208,7 @@ def _parser() -> argparse.ArgumentParser:
                     "tenth",
                     "eleventh",
                     "twelfth",
+                    "thirteenth",
                 ),
                 default="unseen",
                 help="of diet_files.toml",
