@@ -16,7 +16,12 @@ from lessons_kb.diet.condition import (
     sample_files,
 )
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.situations import Situation, find_in_clause, get_situation
+from lessons_kb.diet.situations import (
+    Situation,
+    find_by_command,
+    find_in_clause,
+    get_situation,
+)
 from lessons_kb.importers.incoming import unmarked as unmark_prose
 from lessons_kb.importers.rules_file import is_command, is_place
 from lessons_kb.text.paths import find_paths
@@ -24,11 +29,6 @@ from lessons_kb.values import replace
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
-_PROGRAM = re.compile(
-    r"\b(?:using|running|invoking)\s+(?:the\s+)?"
-    r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",
-    re.IGNORECASE,
-)
 _RUN = re.compile(
     r"(?:run(?:ning)?|execut\w*|invok\w*|call(?:ing)?|us(?:e|ing)|before|after|via|with)\s+"
     r"(?:the\s+)?`([^`\n]+)`",
@@ -54,6 +54,14 @@ _PROPERTY = re.compile(
     re.IGNORECASE,
 )
 """Matches a property ("it is public", "it has tests"), not an activity ("it is changed")."""
+_IN_PLACE = re.compile(r"\A(?:for|in|on|inside|under|within)\b", re.IGNORECASE)
+_EDITS = re.compile(
+    r"\A(?!.*\b(?:read|us|call|import|invok|consum|depend|throw|return|review|debug|analy[sz])"
+    r"(?:e|es|ed|s|ing)?\b).*\b(?:add|chang|creat|delet|edit|extend|fix|implement|modif|mov|"
+    r"refactor|remov|renam|reorgani[sz]|rewrit|touch|updat|work|writ)\w*\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Matches an edit, as opposed to a use ("When calling functions of `src/pay.ts`")."""
 _FROM_PLACE = re.compile(
     r"\A(?!.*\b(?:remov|delet|mov|drop|extract)\w*\b).*\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE
 )
@@ -185,20 +193,32 @@ def _is_verb(part: str) -> bool:
 
 def _read_part(said: str, project: Project) -> Reading:
     commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
-    program = _PROGRAM.search(said)
-    if program and is_command(program["name"].casefold()):
-        commands.append(program["name"].casefold())
     if commands:
-        return Reading(make_command_condition(said, commands))
+        return _read_commands(said, commands, project)
     situation = find_in_clause(said)
     if situation is not None and situation.is_late:
         return Reading(why=IS_LATE)
-    reading = read_places(said, project)
+    is_edit = _IN_PLACE.match(said) or _EDITS.search(CODE.sub(" ", said))
+    reading = read_places(said, project) if is_edit else Reading(why=UNCONDITIONAL)
     if reading.why != UNCONDITIONAL:
         return reading
     if situation is not None:
         return read_situation(said, situation, project)
     return read_named_folder(said, project)
+
+
+def _read_commands(said: str, commands: Sequence[str], project: Project) -> Reading:
+    """Read the commands that a condition names. Each of them has to show a situation.
+
+    Who runs another command, and when, is often left open ("When users run `npm create`").
+    """
+    situations = list(map(find_by_command, commands))
+    if not all(situations):
+        return Reading(why=UNCONDITIONAL)
+    readings = [read_situation(said, one, project) for one in situations if one is not None]
+    conditions = [reading.condition for reading in readings if reading.condition is not None]
+    named = make_command_condition(said, commands)
+    return Reading(join_conditions([named, *conditions])) if conditions else readings[0]
 
 
 def read_places(said: str, project: Project) -> Reading:

@@ -2,8 +2,8 @@
 
 A rule moves only if a session event shows that its condition is met: an edit of a file, or a
 command. A situation in words ("when adding a provider") can be worded in unforeseeable ways, so a
-rule with such a condition stays. Only the first sentence of a rule can state a condition for the
-whole rule.
+rule with such a condition stays. The first sentence of a rule has to state a condition; a rule that
+states a second one moves only if an event shows that, too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from lessons_kb.diet.situations import (
     find_by_command,
     find_by_heading,
     find_by_topic,
-    find_final,
+    find_named,
     find_subject,
     get_situation,
     is_about_form,
@@ -74,15 +74,13 @@ _CONDITION = re.compile(
 _WITHOUT_COMMA = re.compile(
     r"\A(?P<said>(?:when(?:ever)?|before|after)\s+\w+ing(?:\s+[^\s,:;]+){0,3})", re.IGNORECASE
 )
-_AND_WHEN = re.compile(
-    r"\W*(?P<and>(?:and|or|but)\s+(?:(?:also|always|even)\s+)?)"
-    r"(?:when(?:ever)?|if|before|after|while|once)\b",
+_FURTHER_CLAUSE = re.compile(
+    r"(?:\A\W*(?:and|or|but)\s+|[,;\u2014]\s*(?:(?:and|or|but)\s+)?)(?:(?:also|always|even)\s+)?"
+    r"(?P<said>(?:when(?:ever)?|if|before|after|while|once)\b[^,:;\u2014]*)",
     re.IGNORECASE,
 )
-"""Matches the start of a second condition ("Before committing, and after merging, …")."""
-_EXAMPLE = re.compile(
-    r"\W*(?:for|in)\s+(?:example|instance|short|general|particular|other)\b", re.IGNORECASE
-)
+"""Matches a second condition ("Before committing, and after merging, …")."""
+_PREPOSITION = re.compile(r"\W*(?:in|on|for|during|inside|under|within)\b", re.IGNORECASE)
 _GERUND = re.compile(
     r"\A(?P<said>(?:adding|creating|updating|changing|modifying|editing|touching|implementing|"
     r"introducing|renaming|removing|extending|registering)\b[^,:;?\u2014]*?)"
@@ -195,7 +193,8 @@ _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
 _NEXT_ITEM = re.compile(r"\n(?:[-*+]|\d+[.)])\s")
 _OTHERWISE = re.compile(
     r"(?<!says\s)(?<!say\s)(?<!told\s)(?<!specified\s)(?<!instructed\s)(?<!unless\s)\botherwise\b|"
-    r"\b(?:in all other cases|everywhere else)\b",
+    r"\b(?:in all other cases|everywhere else)\b|"
+    r"\b(?:in|for)\s+(?:(?:all|any|the)\s+)?other\s+(?!words\b)\w+",
     re.IGNORECASE,
 )
 """Matches a rule for a condition and for its opposite, which always applies."""
@@ -222,8 +221,6 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
     sentences = [] if is_list else SENTENCE_END.split(words)
     further = _read_further(sentences, project)
-    if not all(reading.condition for reading in further):
-        return None, SEVERAL
     readings = [*_read_rule(text, sentences, rule, project)]
     found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
@@ -235,7 +232,12 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         found = [message] if message else [*_read_above(text, rule, project)]
     if not found:
         return None, next(iter(reasons), UNCONDITIONAL)
-    condition = join_conditions([*found, *filter(None, (one.condition for one in further))])
+    others = [reading.condition for reading in further]
+    if not all(other is not None and not is_broad(other.globs, project) for other in others):
+        return None, SEVERAL
+    condition = join_conditions([*found, *filter(None, others)])
+    if condition.is_final and condition.globs:  # the first such command could not be refused
+        return None, SEVERAL
     if condition.is_by_word:
         whole, reason = cover_quoted_places(condition, text, project)
         if whole is None:
@@ -252,15 +254,20 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
 
 def _read_further(sentences: Sequence[str], project: Project) -> list[Reading]:
     """Return the readings of the conditions that a rule states after its first one."""
-    begin = _CONDITION.match(sentences[0]) if sentences else None
-    rest = sentences[0][begin.end() :] if begin else ""
-    second = _AND_WHEN.match(rest)
-    said = [rest[second.end("and") :]] if second else []
+    if not sentences:
+        return []
+    begin = _CONDITION.match(sentences[0])
+    rest = sentences[0][begin.end() :] if begin else sentences[0]
+    said = [found["said"] for found in _FURTHER_CLAUSE.finditer(unmarked(rest))]
+    places: list[str] = []
     for sentence in map(unmarked, sentences[1:]):
         trailing = _TRAILING.search(sentence)
-        if not _EXAMPLE.match(sentence):
-            said += [*_find_conditions(sentence)] or ([trailing["said"]] if trailing else [])
-    return [read_clause(one.strip(), project) for one in said]
+        conditions = [*_find_conditions(sentence)] or ([trailing["said"]] if trailing else [])
+        # "In addition, …" or "On the second line, …" is often no condition.
+        (places if _PREPOSITION.match(sentence) else said).extend(conditions)
+    readings = [read_clause(one.strip(), project) for one in said]
+    of_places = [read_clause(one.strip(), project) for one in places]
+    return readings + [reading for reading in of_places if reading.condition is not None]
 
 
 def _is_entry(text: str, project: Project) -> bool:
@@ -362,7 +369,8 @@ def _read_rule(
     label = _read_label(text) if sentences else ""
     for part in (f"{label}:" if label else "", sentence, lead):
         for said in _find_conditions(unmarked(part)):
-            yield _widen(read_clause(said, project), part, project)
+            read = _read_introduction if part is lead else read_clause
+            yield _widen(read(said, project), part, project)
     if not sentence:
         return
     yield from _read_topic(text, sentences[1:], project)
@@ -381,6 +389,17 @@ def _read_rule(
         # "Read the rules in `a/` when writing code": the place is not where the code is.
         is_place = reading.condition is not None and not reading.condition.pattern
         yield Reading(why=UNCONDITIONAL) if is_place else reading
+
+
+def _read_introduction(said: str, project: Project) -> Reading:
+    """Read the condition of a heading, or of the line above a list.
+
+    What stands below "Before committing" is about the work that precedes the command.
+    """
+    reading = read_clause(said, project)
+    is_command_shown = reading.condition is not None and bool(reading.condition.pattern)
+    is_early = said.casefold().startswith("before") and is_command_shown
+    return Reading(why=UNCONDITIONAL) if is_early else reading
 
 
 def _find_conditions(text: str) -> Iterator[str]:
@@ -403,7 +422,7 @@ def _read_subject(sentence: str, further: Sequence[str], project: Project) -> It
         situation, said = subject
         if any(names_another(other, situation) for other in further):
             return
-        others = [other for other in find_final(sentence) if situation.is_final]
+        others = find_named(sentence) if situation.is_final else []
         if _ALSO_FOR_TITLES.search(said):
             others.append(get_situation("pull requests"))
         readings = [read_situation(said, one, project) for one in (situation, *others)]
@@ -467,8 +486,7 @@ def _widen(reading: Reading, sentence: str, project: Project) -> Reading:
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
     """Yield the condition in the headings above a rule, if one states it or names a place.
 
-    A heading that only names a subject, such as "Committing", states no condition. What stands
-    below "Before committing" is about the work that precedes the command.
+    A heading that only names a subject, such as "Committing", states no condition.
     """
     is_labelled = bool(_ENTRY.match(unmarked(text)) or _LABEL.match(text))
     is_entry = is_labelled and not _DEMAND.search(CODE.sub(" ", text))
@@ -477,9 +495,7 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     heading, *outer = (unmarked(heading) for heading in reversed(rule.headings))
     explicit = _CONDITION.match(f"{heading}:")
     if explicit:
-        reading = read_clause(explicit["said"], project)
-        if reading.condition is not None and reading.condition.pattern:
-            return
+        reading = _read_introduction(explicit["said"], project)
     elif _GERUND.match(f"{heading}:"):
         return
     else:

@@ -72,8 +72,7 @@ _IS_UPKEEP = re.compile(
 _IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
 """Matches activities on the things that accompany any other change."""
 _FORM = re.compile(
-    r"\A(?:use|mock|avoid|prefer|do not|don['\u2019]t|never|keep|name|place|put|follow|mirror|"
-    r"co-?locate|link)\b(?!\s+`?docs?\b)",
+    r"\A(?:use|avoid|prefer|do not|don['\u2019]t|never|keep|name|place|put|follow|link)\b",
     re.IGNORECASE,
 )
 """Matches a demand on the form of things."""
@@ -108,6 +107,8 @@ class Situation(NamedTuple):
     """Phrases for the activity in a condition."""
     demand: re.Pattern[str] | None
     """Matches the start of a sentence that demands something of the activity itself."""
+    noun: re.Pattern[str] | None
+    """Matches the object or the activity of a command anywhere in a sentence."""
     undecided: re.Pattern[str] | None
     """Matches words that do not show whether the files of the things change ("for tests")."""
     lead: re.Pattern[str] | None
@@ -157,6 +158,7 @@ def read_situations() -> tuple[Situation, ...]:
                 things=_compile(rf"(?<!\w)(?:{things})" if things else ""),
                 doing=tuple(re.compile(text, re.IGNORECASE) for text in doing),
                 demand=_compile(texts[name].get("demand", "")),
+                noun=_compile(texts[name].get("noun", "")),
                 undecided=_compile(texts[name].get("undecided", "")),
                 lead=_compile(texts[name].get("lead", "")),
                 text=_compile(texts[name].get("text", "")),
@@ -275,10 +277,10 @@ def names_another(sentence: str, situation: Situation) -> bool:
     return False
 
 
-def find_final(sentence: str) -> list[Situation]:
-    """Return the situations whose commands are hard to undo and whose activity a sentence names."""
-    final = [situation for situation in read_situations() if situation.is_final]
-    return [one for one in final if any(pattern.search(sentence) for pattern in one.doing)]
+def find_named(sentence: str) -> list[Situation]:
+    """Return the situations of which a sentence names the object, as in "in commits or PRs"."""
+    named = [one for one in read_situations() if one.noun is not None]
+    return [one for one in named if one.noun is not None and one.noun.search(sentence)]
 
 
 def find_subject(sentence: str) -> tuple[Situation, str] | None:

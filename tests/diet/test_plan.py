@@ -1,5 +1,7 @@
 """Which rules move: those that were seen to arrive, and none that holds always."""
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,9 +19,10 @@ from lessons_kb.diet.plan import (
 )
 from lessons_kb.diet.probes import make_occasions
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.read_condition import IS_ENTRY, find_condition
+from lessons_kb.diet.read_clause import UNCONDITIONAL
+from lessons_kb.diet.read_condition import IS_ENTRY, SEVERAL, find_condition
 from lessons_kb.diet.remarks import find_pairs
-from lessons_kb.diet.situations import read_situations
+from lessons_kb.diet.situations import get_situation, read_situations
 from lessons_kb.importers.rules_file import POINTER, read_rules
 from lessons_kb.model import Pattern
 from lessons_kb.process import programs
@@ -59,7 +62,6 @@ def read(text, **how):
         ("Name the package before pushing", "command", "push"),
         ("When opening a pull request, run the checks", "command", "pr"),
         ("Before committing or opening a PR, run the checks", "command", "commit"),
-        ("Before running `npm publish`, bump the version", "command", "npm"),
         ("When writing tests, use the fixtures", "path", ("**/*.test.*", "**/tests/**")),
         ("When writing tests use the fixtures", "path", ("**/*.test.*",)),
         ("For rounding in unit tests, use the fixtures", "path", ("**/*.test.*",)),
@@ -82,7 +84,6 @@ def read(text, **how):
         ("Follow the usual commit message format", "command", "commit"),
         ("Before committing or pushing, run the linter", "command", "push"),
         ("When creating a branch, name it after the ticket", "command", "branch"),
-        ("When using docker, stop what you started", "command", "docker"),
         ("Use semantic commits", "command", "commit"),
         ("Follow conventional commits (`feat:`, `fix:`)", "command", "commit"),
         ("Follow conventional commit format for fixes", "command", "commit"),
@@ -122,6 +123,14 @@ def read(text, **how):
         ("**Commits**: use the imperative mood", "command", "commit"),
         ("When `src/pay.ts` changes, update `docs/a.md`", "path", ("src/pay.ts", "docs/a.md")),
         ("Use conventional commits", "command", "pr"),
+        ("When committing, sign it; when pushing, name the ticket", "command", "push"),
+        ("Do not mention machines in commits or PRs", "command", "pr"),
+        ("Never push to `main` or use other branch names", "command", "checkout"),
+        ("Commit messages must be short. In addition, name the package", "command", "commit"),
+        ("Commit messages must be short. On the second line, name it", "command", "commit"),
+        ("Don't push without being asked", "command", "push"),
+        ("When pushing new changes to a PR, look at its title", "command", "push"),
+        ("Before `gh pr create`, look at the title", "command", "pr"),
         ("When committing, sign it. When you push, name the ticket", "command", "push"),
         ("Name the ticket when you commit. For example, `#7`", "command", "commit"),
         ("Always create new commits and push with a plain `git push`", "command", "push"),
@@ -182,6 +191,24 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Unit tests must not sleep",
         "ALWAYS use semantic commits",
         "Run the generator after changing `.proto` files",
+        "Before running `npm publish`, bump the version",
+        "When using docker, stop what you started",
+        "Before committing, run `make check`. When you change `src/pay.ts`, count in cents",
+        "When committing, sign it, and when you change `src/tax.ts`, round once",
+        "When committing, name the package, and if users see the change, add a line to the news",
+        "When you change `src/pay.ts`, count in cents. For other files, use floats",
+        "Write commit messages in English. In other files, use German",
+        "When committing, sign it. In `lib/`, use tabs",
+        "When pushing values onto the stack, look at its size",
+        "If you push notifications, add a test",
+        "Never push state down to components",
+        "Do not push images to the registry",
+        "Don't push for early abstractions",
+        "When reading `src/pay.ts`, note that it is generated",
+        "When calling functions of `src/pay.ts`, catch errors",
+        "When using `src/pay.ts`, pass the clock",
+        "When `src/pay.ts` throws, try again",
+        "When users run `npm create shop`, they get the last release",
         "In pages (`billing/**/pages/**/*.ts`), use **bold**",
         "Read the rules in `docs/` when writing code (`src/pay.ts`) or tests",
         "Tell the team after changing `src/pay.ts`",
@@ -353,6 +380,7 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
         ("Testing", "**Never assert a rounded amount.** It hides the cents", ()),
         ("Testing", "**Never merge a rounded amount.** Tests would pass", ()),
         ("Before committing", "Name the package in the subject", ()),
+        ("When changing `billing/` or `docs/`", "Tell the team", ("billing/**", "docs/**")),
         ("Protocol buffers", "Avoid reserved names", ()),
         ("Database migrations", "Use one transaction per table", ()),
     ],
@@ -399,6 +427,7 @@ def test_an_outer_heading_counts_for_the_form_of_its_language(headings, rule, gl
         ("Pull requests:", "Name the ticket in the title", "pr"),
         ("Pull requests:", "Link the ticket", ""),
         ("When committing:", "Name the package in the subject", "commit"),
+        ("Before pushing:", "Rebase on the main branch", ""),
         ("Commit guidelines:", "The team decides on exceptions", ""),
         ("Always:", "Answer in English", ""),
         ("Never:", "Answer in French", ""),
@@ -532,7 +561,7 @@ def test_one_step_of_a_list_does_not_say_when_the_others_hold():
 
 
 def test_the_occasions_of_a_condition_try_each_way_in_which_it_can_be_met():
-    (found,) = read("- When changing `billing/`, run the checks before pushing\n").rules
+    (found,) = read("- When changing `billing/` or creating a branch, name the ticket\n").rules
     condition, _reason = find_condition(found, Project(files=FILES))
     occasions = make_occasions(condition)
     paths = [occasion.path for occasion in occasions if occasion.path]
@@ -545,7 +574,6 @@ def test_the_occasions_of_a_condition_try_each_way_in_which_it_can_be_met():
     ("rule", "gate"),
     [
         ("When committing, name the package", "once"),
-        ("Before running `npm publish`, bump the version", "once"),
         ("When you change `src/pay.ts`, keep the amount in cents", "none"),
     ],
 )
@@ -741,3 +769,31 @@ def test_a_rule_about_the_text_of_a_pull_request_arrives_at_a_draft_of_that_text
         assert match_globs(drafts, path)
     for path in ("docs/process.md", "src/expr_body.rs", "docs/pr-review-process.md"):
         assert not match_globs(drafts, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "matches"),
+    [
+        ("branches", "git checkout -q -b topic", True),
+        ("branches", "git -C shop switch --create topic", True),
+        ("branches", "git push -u origin HEAD:topic", True),
+        ("branches", "gh issue develop 7 --checkout", True),
+        ("branches", "git push origin main:main", False),
+        ("branches", "git push git@example.com:shop.git main", False),
+        ("commits", "git -c user.name=x commit -m x", True),
+        ("commits", "git log --grep commit", False),
+        ("commits", "git show commit", False),
+        ("pushes", "git --no-pager push", True),
+        ("pushes", "git stash push -m x", False),
+        ("pull requests", "gh -R shop/shop pr create", True),
+    ],
+)
+def test_the_pattern_of_a_situation_matches_its_subcommand_alone(name, command, matches):
+    assert bool(re.search(get_situation(name).pattern, command)) == matches
+
+
+def test_a_second_condition_counts_only_for_a_rule_that_has_a_first_one():
+    (found,) = read("- Add the fees to the table. When adding a provider, name it\n").rules
+    assert find_condition(found, Project(files=FILES)) == (None, UNCONDITIONAL)
+    (found,) = read("- When committing, sign it. When adding a provider, name it\n").rules
+    assert find_condition(found, Project(files=FILES)) == (None, SEVERAL)
