@@ -209,6 +209,7 @@ def _parser() -> argparse.ArgumentParser:
                     "eleventh",
                     "twelfth",
                     "thirteenth",
+                    "fourteenth",
                 ),
                 default="unseen",
                 help="of diet_files.toml",
