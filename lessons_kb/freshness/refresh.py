@@ -305,14 +305,15 @@ class _Project:
     def read_ahead(self, claims: Iterable[Claims], read_body: Callable[[str], str]) -> None:
         """Compare the files of HEAD with the cards that may be about none of them.
 
-        This needs no history. Raises GitError.
+        This needs no history. If git fails, the files are compared later.
         """
         lost = []
-        for claim in claims:
-            named = [a for a in claim.anchors if a.is_core and a.kind != SYMBOL]
-            if named and not any(map(self.files.is_in_head, named)):
-                lost.append(claim.path)
-        self._rewritten.read_ahead(map(read_body, lost))
+        with contextlib.suppress(GitError):
+            for claim in claims:
+                named = [a for a in claim.anchors if a.is_core and a.kind != SYMBOL]
+                if named and not any(map(self.files.is_in_head, named)):
+                    lost.append(claim.path)
+            self._rewritten.read_ahead(map(read_body, lost))
 
     def look_up(self, cards: Sequence[_Card]) -> None:
         """Look up the anchors of all cards, in few runs of git."""

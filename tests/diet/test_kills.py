@@ -3,6 +3,7 @@
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -103,3 +104,14 @@ def test_an_unfinished_mark_is_removed_by_an_undo_without_a_diet(project, at):
     (folder / ".lessons-tmp-diet").write_text("")
     at(project, "diet", "--undo")
     assert list(folder.glob(".lessons-tmp-*")) == []
+
+
+def test_an_unfinished_mark_behind_a_link_is_left_alone(project, at, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ".lessons-tmp-diet").write_text("")
+    folder = project / ".git" / "lessons-kb"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.symlink_to(elsewhere)
+    at(project, "diet", "--undo")
+    assert (elsewhere / ".lessons-tmp-diet").exists()

@@ -2,7 +2,9 @@
 
 import pytest
 
+from lessons_kb.errors import GitError
 from lessons_kb.freshness import rewritten
+from lessons_kb.process import git_history
 from lessons_kb.process.git_history import list_blobs
 from tests.kit import commit, git
 
@@ -134,3 +136,28 @@ def test_a_large_project_is_compared_only_with_cards_that_need_it(
     drop(payments, "src/pay.py", DAYS[0])
     assert stand()["pay"].silenced
     assert compared == [len(list_blobs(payments, ["lessons"]))] * 2
+
+
+def test_the_files_of_head_are_compared_while_git_sorts_the_history(
+    payments, stand, compared, monkeypatch
+):
+    before_commits = []
+    parse = git_history.parse_name_changes
+
+    def record(parts):
+        before_commits.append(list(compared))
+        return parse(parts)
+
+    monkeypatch.setattr(git_history, "parse_name_changes", record)
+    drop(payments, "src/pay.py", DAYS[0])
+    stand()
+    assert before_commits[0] == [len(list_blobs(payments, ["lessons"]))]
+
+
+def test_a_card_is_judged_if_git_fails_while_it_sorts_the_history(payments, stand, monkeypatch):
+    def fail(*_arguments):
+        raise GitError("no tree")
+
+    monkeypatch.setattr(rewritten.RewrittenCode, "read_ahead", fail)
+    drop(payments, "src/pay.py", DAYS[0])
+    assert stand()["pay"].silenced
