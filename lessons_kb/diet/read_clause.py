@@ -80,7 +80,12 @@ _ELSEWHERE = re.compile(
 """Matches a phrase for everywhere except in a place."""
 _RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
 """Names that, without a folder, mean the rules file itself or any such file."""
-_ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
+_ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:and/or|or|and)\s+|,\s+", re.IGNORECASE)
+_DESCRIBES = re.compile(
+    r"\s+(?!(?:files?|folders?|director(?:y|ies)|and|or|and/or|in|is|are|changes?)\b)[a-z]",
+    re.IGNORECASE,
+)
+"""Matches a word after a name that only describes it, as in "package.json properties"."""
 _DOING = re.compile(
     r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
     r"(?:are\s+)?(?:\w+(?:ing|ed)\s+|(?:add|change|edit|modify|touch|update|create|write)\s+)?",
@@ -226,7 +231,9 @@ def read_places(said: str, project: Project) -> Reading:
     if is_elsewhere(said):
         return Reading(why=UNCONDITIONAL)
     spans = [span.strip() for span in CODE.findall(said)]
-    named = dict.fromkeys((*spans, *find_paths(CODE.sub(" ", said))))
+    prose = CODE.sub(" ", said)
+    plain = [path for path in find_paths(prose) if not _DESCRIBES.match(prose.split(path, 1)[-1])]
+    named = dict.fromkeys((*spans, *plain))
     places = [span for span in named if is_named_place(span, project)]
     if not places:
         return Reading(why=UNCONDITIONAL)
