@@ -18,7 +18,7 @@ IS_REMOTE = "is about a server, where its command does not run as it does here"
 IS_QUESTION = "demands a question to the user, which comes before the work"
 IS_NAME = "says how files are named, so it matters before one exists"
 _RUNS = re.compile(
-    r"\b(?i:(?:re-?)?(?:run|runs|running|build|builds|building)|validated?|verify|verified|lint|"
+    r"\b(?i:(?:re-?)?(?:run|runs|running|build|builds|building|start|apply)|execute|validated?|verify|verified|lint|"
     r"type-?check)\b|\b[Rr](?:e-?)?generate\b|\bCI\b"
 )
 _PATTERN_OF_NAMES = re.compile(r"(?:[\w./@*-]*/)?[\w.-]*(?P<sign>[*<{])[\w*<>{}-]*\.[\w.<>{}-]+")
@@ -29,7 +29,12 @@ _REMOTE = re.compile(
     r"(?!\s+(?:code|package|folder|tests?|side|components?))|\b(?:on|in)\s+(?:production|prod|staging)\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"\bask\s+(?:(?:the\s+)?user|me|for)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\bask\s+(?:(?:the\s+)?user|me|for)\b|"
+    r"\b(?:confirm|check|approv\w+|agree)\b[^.;]*\s(?:with|from|by)\s+(?:(?:the\s+)?users?|me)\b",
+    re.IGNORECASE,
+)
+_NAMES_STYLE = re.compile(r"\bnam(?:e|ed|ing)\b[^.;]*\b(?:kebab|snake|camel|pascal)", re.IGNORECASE)
 _FORBIDS_EDITS = re.compile(
     r"(?:\A|[.;:,(\u2013\u2014*-]\s*|\b(?:do|must|should|may)\s+)(?:not|never|don['\u2019]t|do\s+not)\s+"
     r"(?:\w+\s+)?(?:edit|modify|change|update)\w*\b",
@@ -49,6 +54,8 @@ def find_late_kind(text: str, condition: Condition, *, is_of_form: bool) -> str:
         return IS_REMOTE
     if condition.pattern or _FORBIDS_EDITS.search(text):
         return ""
+    if _NAMES_STYLE.search(text):
+        return IS_NAME
     spans = [span.strip() for span in CODE.findall(text)]
     is_condition = bool(spans) and spans[0] in condition.said
     for names in filter(None, map(_PATTERN_OF_NAMES.fullmatch, spans)):

@@ -55,13 +55,24 @@ _PROPERTY = re.compile(
 )
 """Matches a property ("it is public", "it has tests"), not an activity ("it is changed")."""
 _IN_PLACE = re.compile(r"\A(?:for|in|on|inside|under|within)\b", re.IGNORECASE)
-_EDITS = re.compile(
-    r"\A(?!.*\b(?:read|us|call|import|invok|consum|depend|throw|return|review|debug|analy[sz])"
-    r"(?:e|es|ed|s|ing)?\b).*\b(?:add|chang|creat|delet|edit|extend|fix|implement|modif|mov|"
-    r"refactor|remov|renam|reorgani[sz]|rewrit|touch|updat|work|writ)\w*\b",
-    re.IGNORECASE | re.DOTALL,
+_VERB_OF_EDIT = (
+    r"(?:add|adjust|build|bump|chang|creat|delet|edit|extend|fix|implement|introduc|migrat|modif|mov|"
+    r"optimi[sz]|refactor|remov|renam|reorgani[sz]|replac|rewrit|split|touch|updat|work|writ)"
+    r"(?:e|es|ed|s|[td]?ing|y|ies|ied|ying|ten)?"
 )
-"""Matches an edit, as opposed to a use ("When calling functions of `src/pay.ts`")."""
+_EDITS = re.compile(
+    r"\A(?!.*\b(?:callers?|users?|clients?|consumers?)\s+of\b)"
+    r"(?:(?:when(?:ever)?|if|before|after|while|once|to|any ?time|each time|every time)\s+)?"
+    r"(?:(?:you(?:['\u2019]re)?|we)\s+)?(?:are\s+|have\s+)?(?:need(?:ing)?\s+to\s+)?"
+    rf"(?:\w+ing,?\s+(?:and\s+|or\s+)?)*(?:{_VERB_OF_EDIT}|mak(?:e|ing)\s+(?:a\s+|any\s+)?changes?)\b",
+    re.IGNORECASE,
+)
+_IS_EDITED = re.compile(
+    r"\A(?:when(?:ever)?|if|after|once|before)\s+(?:the\s+)?`[^,;]*?\s(?:is|are|was|were|has\s+been|gets?)?\s*"
+    r"(?:being\s+)?(?:add|chang|edit|modif|mov|renam|remov|touch|updat)(?:e|es|ed|s|ied)\b",
+    re.IGNORECASE,
+)
+"""Match an edit, as opposed to a use ("When calling functions of `src/pay.ts`")."""
 _FROM_PLACE = re.compile(
     r"\A(?!.*\b(?:remov|delet|mov|drop|extract)\w*\b).*\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE
 )
@@ -82,10 +93,10 @@ _RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
 """Names that, without a folder, mean the rules file itself or any such file."""
 _ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:and/or|or|and)\s+|,\s+", re.IGNORECASE)
 _DESCRIBES = re.compile(
-    r"\s+(?!(?:files?|folders?|director(?:y|ies)|and|or|and/or|in|is|are|changes?)\b)[a-z]",
+    r"\s+(?:propert|keys?\b|fields?\b|scripts?\b|entr|settings?\b|options?\b|sections?\b|exports?\b)",
     re.IGNORECASE,
 )
-"""Matches a word after a name that only describes it, as in "package.json properties"."""
+"""Matches a word that a name only describes, as in "package.json properties"."""
 _DOING = re.compile(
     r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
     r"(?:are\s+)?(?:\w+(?:ing|ed)\s+|(?:add|change|edit|modify|touch|update|create|write)\s+)?",
@@ -203,8 +214,9 @@ def _read_part(said: str, project: Project) -> Reading:
     situation = find_in_clause(said)
     if situation is not None and situation.is_late:
         return Reading(why=IS_LATE)
-    is_edit = _IN_PLACE.match(said) or _EDITS.search(CODE.sub(" ", said))
-    reading = read_places(said, project) if is_edit else Reading(why=UNCONDITIONAL)
+    is_edit = any(pattern.match(said) for pattern in (_IN_PLACE, _EDITS, _IS_EDITED))
+    is_place = is_edit and not (situation is not None and situation.pattern)
+    reading = read_places(said, project) if is_place else Reading(why=UNCONDITIONAL)
     if reading.why != UNCONDITIONAL:
         return reading
     if situation is not None:

@@ -44,6 +44,7 @@ from lessons_kb.diet.situations import (
     find_subject,
     get_situation,
     is_about_form,
+    is_about_tools,
     names_another,
 )
 from lessons_kb.importers.rules_file import AgentRule, is_command
@@ -75,12 +76,17 @@ _WITHOUT_COMMA = re.compile(
     r"\A(?P<said>(?:when(?:ever)?|before|after)\s+\w+ing(?:\s+[^\s,:;]+){0,3})", re.IGNORECASE
 )
 _FURTHER_CLAUSE = re.compile(
-    r"(?:\A\W*(?:and|or|but)\s+|[,;\u2014]\s*(?:(?:and|or|but)\s+)?)(?:(?:also|always|even)\s+)?"
+    r"(?:\A\W*(?:and|or|but)\s+|\s(?:and|or|but)\s+|[,;\u2014]\s*)(?:(?:also|always)\s+)?"
     r"(?P<said>(?:when(?:ever)?|if|before|after|while|once)\b[^,:;\u2014]*)",
     re.IGNORECASE,
 )
 """Matches a second condition ("Before committing, and after merging, …")."""
-_PREPOSITION = re.compile(r"\W*(?:in|on|for|during|inside|under|within)\b", re.IGNORECASE)
+_NO_CONDITION = re.compile(
+    r"\W*(?:for\s+(?:example|instance)|in\s+(?:addition|short|general|particular|doing\s+so|other\s+words|"
+    r"the\s+(?:body|subject|title|description|summary|footer))|(?:in|on)\s+the\s+\w+\s+line)\b",
+    re.IGNORECASE,
+)
+"""Matches the start of a sentence that only looks like a condition."""
 _GERUND = re.compile(
     r"\A(?P<said>(?:adding|creating|updating|changing|modifying|editing|touching|implementing|"
     r"introducing|renaming|removing|extending|registering)\b[^,:;?\u2014]*?)"
@@ -194,7 +200,7 @@ _NEXT_ITEM = re.compile(r"\n(?:[-*+]|\d+[.)])\s")
 _OTHERWISE = re.compile(
     r"(?<!says\s)(?<!say\s)(?<!told\s)(?<!specified\s)(?<!instructed\s)(?<!unless\s)\botherwise\b|"
     r"\b(?:in all other cases|everywhere else)\b|"
-    r"\b(?:in|for)\s+(?:(?:all|any|the)\s+)?other\s+(?!words\b)\w+",
+    r"(?:\A|[.;]\s+)(?:in|for)\s+(?:(?:all|any|the)\s+)?other\s+(?!words\b)\w+",
     re.IGNORECASE,
 )
 """Matches a rule for a condition and for its opposite, which always applies."""
@@ -259,15 +265,11 @@ def _read_further(sentences: Sequence[str], project: Project) -> list[Reading]:
     begin = _CONDITION.match(sentences[0])
     rest = sentences[0][begin.end() :] if begin else sentences[0]
     said = [found["said"] for found in _FURTHER_CLAUSE.finditer(unmarked(rest))]
-    places: list[str] = []
     for sentence in map(unmarked, sentences[1:]):
         trailing = _TRAILING.search(sentence)
-        conditions = [*_find_conditions(sentence)] or ([trailing["said"]] if trailing else [])
-        # "In addition, …" or "On the second line, …" is often no condition.
-        (places if _PREPOSITION.match(sentence) else said).extend(conditions)
-    readings = [read_clause(one.strip(), project) for one in said]
-    of_places = [read_clause(one.strip(), project) for one in places]
-    return readings + [reading for reading in of_places if reading.condition is not None]
+        if not _NO_CONDITION.match(sentence):
+            said += [*_find_conditions(sentence)] or ([trailing["said"]] if trailing else [])
+    return [read_clause(one.strip(), project) for one in said]
 
 
 def _is_entry(text: str, project: Project) -> bool:
@@ -529,7 +531,7 @@ def _read_subject_of_heading(heading: str, text: str, project: Project) -> Readi
     demand = unmarked(CODE.sub("x", text))
     is_of_form = _demands_form(text)
     is_demand = is_of_form or bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
-    if _LIMITS_CONTENT.search(demand):
+    if _LIMITS_CONTENT.search(demand) or is_about_tools(text):
         return Reading(why=UNCONDITIONAL)
     if not is_demand or not all(is_named_place(span, project) for span in spans):
         return Reading(why=UNCONDITIONAL)

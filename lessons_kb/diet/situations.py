@@ -91,6 +91,11 @@ _NOT_ITS_FORM = re.compile(
     re.IGNORECASE,
 )
 """Matches work on the things that needs no edit of them, and things of other files."""
+_OF_TOOLS = re.compile(
+    r"\b(?:interpreters?|toolchains?|virtual\s?env\w*|venvs?|nightly|package\s+managers?|production|"
+    r"(?:manage|for|install)\s+(?:packages|dependencies)|uv|pnpm|npm|yarn|bun|pip|poetry)\b",
+    re.IGNORECASE,
+)
 _LOOK_UP = re.compile(
     r"\A(?:see|read|refer|described|documented)\b|\A\W*(?:[\w.-]*/[\w./-]+\W*)?\Z", re.IGNORECASE
 )
@@ -151,7 +156,8 @@ def read_situations() -> tuple[Situation, ...]:
                 doing.append(rf"{_CHANGES}{noun}")
         is_language = name[0].isupper()
         if things and is_language:  # a language, which needs no noun after a verb
-            doing += [rf"{_WRITE_LANGUAGE}{re.escape(name)}\b", rf"\Ain\s+{re.escape(name)}\Z"]
+            word = "(?-i:Go)" if name == "Go" else re.escape(name)  # "go" is a verb, too
+            doing += [rf"{_WRITE_LANGUAGE}{word}\b", rf"\Ain\s+{word}\Z"]
         situations.append(
             Situation(
                 name=name,
@@ -163,7 +169,9 @@ def read_situations() -> tuple[Situation, ...]:
                 lead=_compile(texts[name].get("lead", "")),
                 text=_compile(texts[name].get("text", "")),
                 heading=_compile(
-                    _HEADING.format(f"{re.escape(name)}|{things}") if is_language else ""
+                    _HEADING.format(f"{texts[name].get('alias', re.escape(name))}|{things}")
+                    if is_language
+                    else ""
                 ),
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
@@ -224,7 +232,13 @@ def is_about_form(demands: Sequence[str], text: str) -> bool:
 
     ``text`` is the whole rule. It must not name work that needs no edit of these files.
     """
-    return any(map(_FORM_OF_CONTENT.match, demands)) and not _NOT_ITS_FORM.search(text)
+    is_of_form = any(map(_FORM_OF_CONTENT.match, demands))
+    return is_of_form and not _NOT_ITS_FORM.search(text) and not is_about_tools(text)
+
+
+def is_about_tools(text: str) -> bool:
+    """Return whether a rule below the heading of a language is about its tools, not its code."""
+    return bool(_OF_TOOLS.search(text))
 
 
 def find_by_topic(topic: str, text: str) -> Situation | None:
