@@ -21,7 +21,12 @@ from lessons_kb.diet.condition import (
 )
 from lessons_kb.diet.probes import contains_rule
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.read_clause import ANY_TASK, UNCONDITIONAL, holds_for_any_task
+from lessons_kb.diet.read_clause import (
+    ANY_TASK,
+    IS_OTHER_COMMAND,
+    UNCONDITIONAL,
+    holds_for_any_task,
+)
 from lessons_kb.diet.read_condition import cover_quoted_places
 from lessons_kb.importers.rules_file import AgentRule, is_command
 
@@ -38,7 +43,8 @@ NO_PROGRAM = "its command does not begin with a known program"
 def may_have_condition(rule: AgentRule, reason: str) -> bool:
     """Return whether to ask an agent about a rule that stays for ``reason``."""
     text = f"{rule.lead} {rule.text}"
-    return reason == UNCONDITIONAL and bool(rule.names or _NAMES_A_SITUATION.search(text))
+    is_unread = reason in (UNCONDITIONAL, IS_OTHER_COMMAND)
+    return is_unread and bool(rule.names or _NAMES_A_SITUATION.search(text))
 
 
 def describe_rule(rule: AgentRule) -> str:

@@ -125,6 +125,7 @@ _NAMED_FOLDER = (
 _START = re.compile(r"(?<!\[)\^")
 """Matches the start of a command line in a pattern, but not a negated set of characters."""
 UNCONDITIONAL = "states no condition that a file or command shows"
+IS_OTHER_COMMAND = "is about the command of a program other than git"
 IS_LATE = "matters at other times than the edit or command that shows it"
 ANY_TASK = "applies to any task"
 
@@ -231,7 +232,7 @@ def _read_commands(said: str, commands: Sequence[str], project: Project) -> Read
     """
     situations = list(map(find_by_command, commands))
     if not all(situations):
-        return Reading(why=UNCONDITIONAL)
+        return Reading(why=IS_OTHER_COMMAND)
     readings = [read_situation(said, one, project) for one in situations if one is not None]
     conditions = [reading.condition for reading in readings if reading.condition is not None]
     named = make_command_condition(said, commands)

@@ -19,7 +19,8 @@ from lessons_kb.diet.plan import (
 )
 from lessons_kb.diet.probes import make_occasions
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.read_clause import UNCONDITIONAL
+from lessons_kb.diet.proposals import may_have_condition
+from lessons_kb.diet.read_clause import IS_OTHER_COMMAND, UNCONDITIONAL
 from lessons_kb.diet.read_condition import IS_ENTRY, SEVERAL, find_condition
 from lessons_kb.diet.remarks import find_pairs
 from lessons_kb.diet.situations import get_situation, read_situations
@@ -589,6 +590,13 @@ def test_a_card_can_have_the_pattern_of_each_situation():
 def test_a_rule_of_a_kind_that_comes_too_late_stays(rule, reason):
     (found,) = read(f"# Guide\n\n## The `billing/` package\n\n- {rule}\n").rules
     assert find_condition(found, Project(files=FILES)) == (None, reason)
+
+
+def test_a_rule_about_a_command_of_another_program_stays_and_an_agent_may_read_it():
+    (found,) = read("- Before running `npm publish`, bump the version\n").rules
+    condition, reason = find_condition(found, Project(files=FILES))
+    assert (condition, reason) == (None, IS_OTHER_COMMAND)
+    assert may_have_condition(found, reason)
 
 
 def test_a_rule_below_a_line_that_demands_a_question_stays():
