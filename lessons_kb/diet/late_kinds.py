@@ -35,6 +35,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _NAMES_STYLE = re.compile(r"\bnam(?:e|ed|ing)\b[^.;]*\b(?:kebab|snake|camel|pascal)", re.IGNORECASE)
+"""Matches a style for names, such as kebab-case."""
 _FORBIDS_EDITS = re.compile(
     r"(?:\A|[.;:,(\u2013\u2014*-]\s*|\b(?:do|must|should|may)\s+)(?:not|never|don['\u2019]t|do\s+not)\s+"
     r"(?:\w+\s+)?(?:edit|modify|change|update)\w*\b",

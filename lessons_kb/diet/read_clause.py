@@ -67,12 +67,13 @@ _EDITS = re.compile(
     rf"(?:\w+ing,?\s+(?:and\s+|or\s+)?)*(?:{_VERB_OF_EDIT}|mak(?:e|ing)\s+(?:a\s+|any\s+)?changes?)\b",
     re.IGNORECASE,
 )
+"""Matches an edit, as opposed to a use ("When calling functions of `src/pay.ts`")."""
 _IS_EDITED = re.compile(
     r"\A(?:when(?:ever)?|if|after|once|before)\s+(?:the\s+)?`[^,;]*?\s(?:is|are|was|were|has\s+been|gets?)?\s*"
     r"(?:being\s+)?(?:add|chang|edit|modif|mov|renam|remov|touch|updat)(?:e|es|ed|s|ied)\b",
     re.IGNORECASE,
 )
-"""Match an edit, as opposed to a use ("When calling functions of `src/pay.ts`")."""
+"""Matches a place that is edited ("If `src/pay.ts` changes")."""
 _FROM_PLACE = re.compile(
     r"\A(?!.*\b(?:remov|delet|mov|drop|extract)\w*\b).*\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE
 )
@@ -211,7 +212,7 @@ def _is_verb(part: str) -> bool:
 def _read_part(said: str, project: Project) -> Reading:
     commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
     if commands:
-        return _read_commands(said, commands, project)
+        return read_commands(said, commands, project)
     situation = find_in_clause(said)
     if situation is not None and situation.is_late:
         return Reading(why=IS_LATE)
@@ -225,9 +226,10 @@ def _read_part(said: str, project: Project) -> Reading:
     return read_named_folder(said, project)
 
 
-def _read_commands(said: str, commands: Sequence[str], project: Project) -> Reading:
-    """Read the commands that a condition names. Each of them has to show a situation.
+def read_commands(said: str, commands: Sequence[str], project: Project) -> Reading:
+    """Read the commands that a condition or a prohibition names.
 
+    Each of them has to show a situation.
     Who runs another command, and when, is often left open ("When users run `npm create`").
     """
     situations = list(map(find_by_command, commands))

@@ -17,7 +17,6 @@ from lessons_kb.diet.condition import (
     Condition,
     is_broad,
     join_conditions,
-    make_command_condition,
     make_path_condition,
 )
 from lessons_kb.diet.late_kinds import find_late_kind
@@ -31,13 +30,13 @@ from lessons_kb.diet.read_clause import (
     is_elsewhere,
     is_named_place,
     read_clause,
+    read_commands,
     read_places,
     read_situation,
     unmarked,
 )
 from lessons_kb.diet.read_message import read_message
 from lessons_kb.diet.situations import (
-    find_by_command,
     find_by_heading,
     find_by_topic,
     find_named,
@@ -417,7 +416,10 @@ def _read_subject(sentence: str, further: Sequence[str], project: Project) -> It
     """Yield the condition that follows from the subject of a rule's demand."""
     forbidden = _FORBIDDEN_RUN.match(sentence)
     if forbidden and not any(map(_IMPERATIVE.match, further)):
-        yield _read_forbidden(forbidden["said"], project)
+        # The rule also has to arrive before the commands that serve the same purpose.
+        spans = [span.strip() for span in CODE.findall(forbidden["said"])]
+        if all(map(is_command, spans)):
+            yield read_commands(forbidden["said"], spans, project)
         return
     subject = find_subject(sentence)
     if subject is not None:
@@ -448,24 +450,6 @@ def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator
         yield read_situation(said, situation, project)
     elif _IMPERATIVE.match(said):
         yield from _read_subject(said, further, project)
-
-
-def _read_forbidden(said: str, project: Project) -> Reading:
-    """Read commands that a rule forbids.
-
-    The rule also has to arrive before the commands that serve the same purpose, so each command
-    must show a situation.
-    """
-    commands = [span.strip() for span in CODE.findall(said)]
-    situations = [situation for situation in map(find_by_command, commands) if situation]
-    if not situations or not all(map(is_command, commands)):
-        return Reading(why=UNCONDITIONAL)
-    conditions = [make_command_condition(said, commands)]
-    for situation in situations:
-        reading = read_situation(said, situation, project)
-        if reading.condition is not None:
-            conditions.append(replace(reading.condition, globs=(), drafts=(), files=()))
-    return Reading(join_conditions(conditions))
 
 
 def _widen(reading: Reading, sentence: str, project: Project) -> Reading:

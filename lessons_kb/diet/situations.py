@@ -96,6 +96,7 @@ _OF_TOOLS = re.compile(
     r"(?:manage|for|install)\s+(?:packages|dependencies)|uv|pnpm|npm|yarn|bun|pip|poetry)\b",
     re.IGNORECASE,
 )
+"""Matches names of tools, which matter at a command rather than at an edit."""
 _LOOK_UP = re.compile(
     r"\A(?:see|read|refer|described|documented)\b|\A\W*(?:[\w.-]*/[\w./-]+\W*)?\Z", re.IGNORECASE
 )
@@ -293,8 +294,8 @@ def names_another(sentence: str, situation: Situation) -> bool:
 
 def find_named(sentence: str) -> list[Situation]:
     """Return the situations of which a sentence names the object, as in "in commits or PRs"."""
-    named = [one for one in read_situations() if one.noun is not None]
-    return [one for one in named if one.noun is not None and one.noun.search(sentence)]
+    all_situations = read_situations()
+    return [one for one in all_situations if one.noun is not None and one.noun.search(sentence)]
 
 
 def find_subject(sentence: str) -> tuple[Situation, str] | None:
