@@ -1,9 +1,9 @@
-"""Look up the files of a project by folder, by glob, and by the name of a folder."""
+"""Look up the files of a project by folder, by glob and by name."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -11,16 +11,6 @@ from lessons_kb.errors import InputError
 from lessons_kb.text.patterns import compile_globs, match_globs
 
 _PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{},/]*\}|\[[^\[\]/]*\]")
-_COMMON_WORDS = frozenset(
-    (
-        *("api", "apis", "behavior", "behaviour", "code", "common", "config", "data", "default"),
-        *("general", "local", "main", "new", "other", "public", "schema", "shared", "style"),
-        *("test", "tests", "types", "user"),
-    )
-)
-"""Folder names that are common words with another meaning in a sentence."""
-_DEEPEST_NAMED = 2
-"""The deepest level at which a folder may be named without its path ("the wrangler package")."""
 
 
 class Project:
@@ -45,14 +35,6 @@ class Project:
         """The paths of all files."""
         return frozenset(self.files)
 
-    @cached_property
-    def _folders_by_name(self) -> dict[str, list[str]]:
-        by_name: dict[str, list[str]] = defaultdict(list)
-        for folder in sorted(self.folders, key=lambda path: (path.count("/"), path)):
-            if folder.count("/") < _DEEPEST_NAMED and not folder.startswith("."):
-                by_name[folder.rpartition("/")[2].casefold()].append(folder)
-        return by_name
-
     def holds(self, name: str) -> bool:
         """Return whether a file or folder of the project has this name."""
         path = name.strip("/").removeprefix("./")
@@ -71,20 +53,6 @@ class Project:
             below = (path for path in self.files if path.startswith(head))
             self._matches[glob] = [path for path in below if match_globs(compiled, path)]
         return self._matches[glob]
-
-    def find_folder(self, word: str) -> str:
-        """Return the folder that a word names, or "" if no folder, or more than one, has this
-        name.
-        """
-        if word.casefold() in _COMMON_WORDS:
-            return ""
-        for name in (word.casefold(), f"{word.casefold()}s"):
-            folders = self._folders_by_name.get(name, [])
-            depth = folders[0].count("/") if folders else 0
-            nearest = [folder for folder in folders if folder.count("/") == depth]
-            if len(nearest) == 1:
-                return nearest[0]
-        return ""
 
     def find_glob(self, name: str) -> str:
         """Return the glob for a file, folder or glob that a rule names, or "" if nothing

@@ -25,7 +25,6 @@ from lessons_kb.diet.situations import (
 from lessons_kb.importers.incoming import unmarked as unmark_prose
 from lessons_kb.importers.rules_file import is_command, is_place
 from lessons_kb.text.paths import find_paths
-from lessons_kb.values import replace
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
@@ -54,9 +53,8 @@ _PROPERTY = re.compile(
     re.IGNORECASE,
 )
 """Matches a property ("it is public", "it has tests"), not an activity ("it is changed")."""
-_IN_PLACE = re.compile(r"\A(?:for|in|on|inside|under|within)\b", re.IGNORECASE)
 _VERB_OF_EDIT = (
-    r"(?:add|adjust|build|bump|chang|creat|delet|edit|extend|fix|implement|introduc|migrat|modif|mov|"
+    r"(?:add|adjust|bump|chang|creat|delet|edit|extend|fix|implement|introduc|migrat|modif|mov|"
     r"optimi[sz]|refactor|remov|renam|reorgani[sz]|replac|rewrit|split|touch|updat|work|writ)"
     r"(?:e|es|ed|s|[td]?ing|y|ies|ied|ying|ten)?"
 )
@@ -78,6 +76,14 @@ _FROM_PLACE = re.compile(
     r"\A(?!.*\b(?:remov|delet|mov|drop|extract)\w*\b).*\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE
 )
 """Matches a place from which something is taken ("build the scanner from `docs/scanner.md`")."""
+_ONLY_MENTIONED = re.compile(
+    r"\b(?:with|using|uses?|used|via|by|for|like|match\w*|that(?!\s+(?:is|are|lives?)\b)|which|against|"
+    r"through|described|documented|shown|listed|explained|mentioned|specified|per|next\s+to|near|"
+    r"beside|based|according|similar|affect\w*|relat\w+|depend\w*|call\w*|import(?:s|ed|ing))\b"
+    r"[^`]*`?\Z",
+    re.IGNORECASE,
+)
+"""Matches the words before a place that is mentioned, but not edited ("tests for `src/pay.ts`")."""
 _AFTERWARDS = re.compile(
     r"\A(?:right\s+|immediately\s+)?(?:after|once|as\s+soon\s+as)\b", re.IGNORECASE
 )
@@ -108,20 +114,6 @@ _SMALL = frozenset(
         *("a", "an", "the", "any", "new", "existing", "on", "in", "to", "with"),
         *("add", "change", "edit", "update"),
     )
-)
-_PACKAGE = (
-    r"(?:package|crate|module|app|application|service|workspace|plugin|library|directory|folder|"
-    r"code|changes?|extension|project|server|client|components?)"
-)
-_NAMED_FOLDER = (
-    re.compile(
-        r"\A(?:when(?:ever)?|if|after|before|while|for|in|inside|within|on)\s+(?:\w+ing\s+)?"
-        r"(?:(?:on|in|to|the|any|a)\s+)*"
-        rf"(?P<name>[A-Za-z][\w-]+)\s+{_PACKAGE}\Z",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\A(?i:in|inside|within)\s+(?P<name>[A-Z][\w-]+)\Z"),
-    re.compile(r"\A(?P<name>[A-Za-z][\w-]+)\s+(?:changes|packages?|crates?)\Z"),
 )
 _START = re.compile(r"(?<!\[)\^")
 """Matches the start of a command line in a pattern, but not a negated set of characters."""
@@ -216,14 +208,12 @@ def _read_part(said: str, project: Project) -> Reading:
     situation = find_in_clause(said)
     if situation is not None and situation.is_late:
         return Reading(why=IS_LATE)
-    is_edit = any(pattern.match(said) for pattern in (_IN_PLACE, _EDITS, _IS_EDITED))
+    is_edit = bool(_EDITS.match(said) or _IS_EDITED.match(said))
     is_place = is_edit and not (situation is not None and situation.pattern)
     reading = read_places(said, project) if is_place else Reading(why=UNCONDITIONAL)
-    if reading.why != UNCONDITIONAL:
+    if reading.why != UNCONDITIONAL or situation is None:
         return reading
-    if situation is not None:
-        return read_situation(said, situation, project)
-    return read_named_folder(said, project)
+    return read_situation(said, situation, project)
 
 
 def read_commands(said: str, commands: Sequence[str], project: Project) -> Reading:
@@ -242,14 +232,21 @@ def read_commands(said: str, commands: Sequence[str], project: Project) -> Readi
 
 
 def read_places(said: str, project: Project) -> Reading:
-    """Read the files and folders that a text names. Each must exist, or the result is GONE."""
+    """Read the files and folders that a clause says are edited.
+
+    Each must exist, or the result is GONE.
+    """
     if is_elsewhere(said):
         return Reading(why=UNCONDITIONAL)
     spans = [span.strip() for span in CODE.findall(said)]
     prose = CODE.sub(" ", said)
     plain = [path for path in find_paths(prose) if not _DESCRIBES.match(prose.split(path, 1)[-1])]
     named = dict.fromkeys((*spans, *plain))
-    places = [span for span in named if is_named_place(span, project)]
+    places = [
+        name
+        for name in named
+        if is_named_place(name, project) and not _ONLY_MENTIONED.search(said.split(name, 1)[0])
+    ]
     if not places:
         return Reading(why=UNCONDITIONAL)
     return make_path(said, [project.find_glob(place) for place in places], project)
@@ -261,18 +258,6 @@ def is_named_place(span: str, project: Project) -> bool:
         return False
     is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
     return is_ending or is_place(span) or span.endswith("/") or project.holds(span)
-
-
-def read_named_folder(said: str, project: Project) -> Reading:
-    """Read a folder that a text names without its path."""
-    for pattern in _NAMED_FOLDER:
-        found = pattern.match(said)
-        folder = project.find_folder(found["name"]) if found else ""
-        if folder:
-            reading = make_path(said, [f"{folder}/**"], project)
-            condition = reading.condition
-            return Reading(replace(condition, is_by_word=True)) if condition else reading
-    return Reading(why=UNCONDITIONAL)
 
 
 def read_situation(said: str, situation: Situation, project: Project) -> Reading:

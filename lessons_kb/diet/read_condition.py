@@ -31,7 +31,6 @@ from lessons_kb.diet.read_clause import (
     is_named_place,
     read_clause,
     read_commands,
-    read_places,
     read_situation,
     unmarked,
 )
@@ -179,7 +178,6 @@ _REFERENCE = re.compile(
 _BEFORE = 24
 _MOST_BESIDE = 40
 """A place with more files is too large to be a further place that a rule is about."""
-_PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
 _REMARK = re.compile(r"\s*\([^()]*\)")
 _OTHER_ACTIVITY = re.compile(
     r"\b(?:run|running|runs|commands?|debug\w*|set\s?up|install\w*|environments?|worktrees?|"
@@ -470,7 +468,7 @@ def _widen(reading: Reading, sentence: str, project: Project) -> Reading:
 
 
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
-    """Yield the condition in the headings above a rule, if one states it or names a place.
+    """Yield the condition in the headings above a rule, if one states it or names a language.
 
     A heading that only names a subject, such as "Committing", states no condition.
     """
@@ -485,7 +483,7 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     elif _GERUND.match(f"{heading}:"):
         return
     else:
-        reading = _read_subject_of_heading(heading, text, project)
+        reading = _read_language_of_heading(heading, text, project)
     if reading.condition is None and _demands_form(text):
         reading = _read_outer_headings(heading, outer, project)
     if reading.condition is not None:
@@ -508,25 +506,17 @@ def _read_outer_headings(heading: str, outer: Sequence[str], project: Project) -
     return Reading(why=UNCONDITIONAL)
 
 
-def _read_subject_of_heading(heading: str, text: str, project: Project) -> Reading:
-    """Read the places or the language that a heading names, if the rule demands something."""
-    spans = [span.strip() for span in CODE.findall(heading)]
-    spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
-    demand = unmarked(CODE.sub("x", text))
-    is_of_form = _demands_form(text)
-    is_demand = is_of_form or bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
-    if _LIMITS_CONTENT.search(demand) or is_about_tools(text):
-        return Reading(why=UNCONDITIONAL)
-    if not is_demand or not all(is_named_place(span, project) for span in spans):
-        return Reading(why=UNCONDITIONAL)
+def _read_language_of_heading(heading: str, text: str, project: Project) -> Reading:
+    """Read the language that a heading names, if the rule demands something of its files."""
     situation = find_by_heading(heading)
-    if situation is not None and is_of_form:
-        return read_situation(heading, situation, project)
-    if _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, CODE.findall(text))):
+    demand = unmarked(CODE.sub("x", text))
+    if situation is None or _LIMITS_CONTENT.search(demand) or is_about_tools(text):
         return Reading(why=UNCONDITIONAL)
-    if situation is not None:
+    is_order = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
+    names_command = _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, CODE.findall(text)))
+    if _demands_form(text) or (is_order and not names_command):
         return read_situation(heading, situation, project)
-    return read_places(" ".join(f"`{span}`" for span in spans), project)
+    return Reading(why=UNCONDITIONAL)
 
 
 def _demands_form(text: str) -> bool:
