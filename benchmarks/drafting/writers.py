@@ -3,7 +3,9 @@
 ``--write`` puts the prompts of the first drafts of each clone's brain into a folder, one
 ``prompt-K.md`` each, exactly as ``--show-prompt`` prints them; without it the answers there,
 ``answer-K.json`` and ``answer-K-again.json``, are checked as a writer's are. What fails once is asked
-again in ``prompt-K-again.md``; ``card-K.md`` is the card that a person would see, for readers who
+again in ``prompt-K-again.md``. ``support-prompt-K.md`` and ``support-prompt-K-again.md`` ask which
+statements of an answer the evidence does not support; ``support-answer-K.json`` and
+``support-answer-K-again.json`` say so. ``card-K.md`` is the card that a person would see, for readers who
 say in ``verdict-R-K.json`` whether they would accept it unchanged: ``{"accept": true, "why": "…"}``.
 """
 
@@ -57,8 +59,7 @@ def _write(folders: list[str], into: Path) -> dict[str, Any]:
             for draft in brain.drafts.all():
                 number = str(len(sets) + 1)
                 sets[number] = {"folder": folder, "draft": draft.id}
-                text = f"{SYSTEM}\n\n{visible(build_prompt(brain, draft))}\n"
-                (into / f"prompt-{number}.md").write_text(text, encoding="utf-8")
+                _write_prompt(into / f"prompt-{number}.md", build_prompt(brain, draft))
     (into / SETS).write_text(json.dumps(sets, indent=1), encoding="utf-8")
     print(f"{len(sets)} prompts in {into}")
     return {"prompts": len(sets)}
@@ -72,17 +73,22 @@ def _score(brain: Brain, into: Path, sets: dict[str, dict[str, str]]) -> list[tu
         first = next(one for one in prompts if prompt.startswith(one))
         number = prompts[first] + ("" if prompt == first else "-again")
         if prompt != first:
-            whole = f"{SYSTEM}\n\n{prompt}\n"
-            (into / f"prompt-{number}.md").write_text(whole, encoding="utf-8")
-        path = into / f"answer-{number}.json"
-        if not path.exists():
-            raise InputError(f"no {path.name}")
-        text = path.read_text(encoding="utf-8")
-        answer: dict[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
-        return answer
+            _write_prompt(into / f"prompt-{number}.md", prompt)
+        return _read_answer(into / f"answer-{number}.json")
+
+    def ask_for_support(prompt: str, _stop: threading.Event) -> dict[str, Any]:
+        evidence = prompt.partition("=== EVIDENCE ===")[2]
+        first = next(one for one in prompts if one.partition("=== EVIDENCE ===")[2] == evidence)
+        number = prompts[first]
+        path = into / f"support-prompt-{number}.md"
+        if path.exists() and path.read_text(encoding="utf-8") != _whole(prompt):
+            number += "-again"
+        _write_prompt(into / f"support-prompt-{number}.md", prompt)
+        return _read_answer(into / f"support-answer-{number}.json")
 
     rows = []
-    done = {one.id: one for one in complete(brain, list(drafts.values()), ask)}
+    completed = complete(brain, list(drafts.values()), ask, ask_for_support=ask_for_support)
+    done = {one.id: one for one in completed}
     for number, draft in drafts.items():
         result = done[draft.id]
         text = split_evidence(brain.drafts.get(draft.id).text)[0] if result.title else ""
@@ -95,3 +101,19 @@ def _score(brain: Brain, into: Path, sets: dict[str, dict[str, str]]) -> list[tu
         shown = (str(text.count("<!-- “")), str(marked), "; ".join(result.problems)[:200], readers)
         rows.append((number, draft.id, became, *shown))
     return rows
+
+
+def _whole(prompt: str) -> str:
+    return f"{SYSTEM}\n\n{visible(prompt)}\n"
+
+
+def _write_prompt(path: Path, prompt: str) -> None:
+    path.write_text(_whole(prompt), encoding="utf-8")
+
+
+def _read_answer(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise InputError(f"no {path.name}")
+    text = path.read_text(encoding="utf-8")
+    answer: dict[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    return answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from lessons_kb.store.user_settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import Ask, Completed, complete, tell
-from lessons_kb.writers.prompt import SCHEMA, SYSTEM, TASK_SCHEMA, build_prompt
+from lessons_kb.writers.prompt import SCHEMA, SUPPORT_SCHEMA, SYSTEM, TASK_SCHEMA, build_prompt
 
 
 def print_prompts(prompts: Mapping[str, str], *, system: str = SYSTEM) -> None:
@@ -47,15 +46,16 @@ def open_ask(
     yes: bool,
     system: str = SYSTEM,
     hint: str = "add --yes, or --show-prompt to read it first",
+    times: int = 1,
 ) -> Ask:
     """Return a function that sends a prompt to an agent, once the user has agreed.
 
-    The question names the number of prompts, counted as ``noun``, and their tokens. If ``command``
-    is "", the command in the user's settings is used. Raises InputError, with the ``hint``, if the
-    user does not agree.
+    The question names the number of prompts, counted as ``noun``, and their tokens, if each is sent
+    ``times`` times. If ``command`` is "", the command in the user's settings is used. Raises
+    InputError, with the ``hint``, if the user does not agree.
     """
     agent = _find_agent(command)
-    tokens = sum(estimate_tokens(f"{system}{prompt}") for prompt in prompts.values())
+    tokens = times * sum(estimate_tokens(f"{system}{prompt}") for prompt in prompts.values())
     sent = f"{counted(len(prompts), noun)}, about {tokens:,} tokens to {agent.name}"
     if prompts and not yes and not confirm(f"{sent}: go?"):
         raise InputError(f"{sent}: nothing was sent; {hint}")
@@ -72,19 +72,28 @@ def write_drafts(
 ) -> list[Completed]:
     """Let an agent complete drafts once the user has agreed, and print the result of each.
 
-    A second, short prompt for each draft asks for tasks that have to find the card.
+    Two more prompts for each draft ask for tasks that have to find the card, and for statements
+    that the evidence does not support. The second one contains the evidence again.
     """
-    ask = open_ask(command, build_prompts(brains, drafts), "draft", schema=SCHEMA, yes=yes)
+    prompts = build_prompts(brains, drafts)
+    ask = open_ask(command, prompts, "draft", schema=SCHEMA, yes=yes, times=2)
     if not drafts:
         say("no drafts to complete")
         return []
     agent = _find_agent(command)
 
-    def ask_for_tasks(prompt: str, stop: threading.Event) -> Mapping[str, Any]:
-        return agent.ask(prompt, system=SYSTEM, schema=TASK_SCHEMA, stop=stop)
+    def open_other_ask(schema: Mapping[str, Any]) -> Ask:
+        return lambda prompt, stop: agent.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
 
     with interrupt_by_signals(), draw_progress("writing") as show:
-        results = complete(brains, drafts, ask, ask_for_tasks=ask_for_tasks, progress=show)
+        results = complete(
+            brains,
+            drafts,
+            ask,
+            ask_for_tasks=open_other_ask(TASK_SCHEMA),
+            ask_for_support=open_other_ask(SUPPORT_SCHEMA),
+            progress=show,
+        )
     for line in tell(results):
         say(clean_line(line))
     return results

@@ -237,7 +237,11 @@ def _view_draft(draft: Draft, similar_cards: Sequence[str]) -> Preview:
         if line.startswith("“"):
             quotes.append(f"[{len(quotes) + 1}] {line}")
             return f"[{len(quotes)}]"
-        return f"✗ {line.lower()}" if line == NOT_SHOWN else f"… {shorten(line, _MAX_COMMENT)}"
+        return (
+            f"✗ {line.lower()}"
+            if line.startswith(NOT_SHOWN)
+            else f"… {shorten(line, _MAX_COMMENT)}"
+        )
 
     sections = _read_dense_sections(re.sub(r"(?s)<!--(.*?)-->", replace_comment, body))
     first = [sections.pop(name) for name in _FIRST if name in sections]

@@ -40,7 +40,13 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
 from lessons_kb.values import frozen, replace
-from lessons_kb.writers.prompt import build_prompt, build_second_prompt, build_task_prompt
+from lessons_kb.writers.prompt import (
+    build_prompt,
+    build_second_prompt,
+    build_support_prompt,
+    build_task_prompt,
+)
+from lessons_kb.writers.support import list_statements, mark_unsupported, read_unsupported
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
 """A function that returns the answer to a prompt, or raises InputError if there is none."""
@@ -94,6 +100,8 @@ class _Card:
     sketch: Sketch
     problems: tuple[str, ...] = ()
     trial: TaskTrial | None = None
+    is_empty: bool = False
+    """Whether the answer says that there is no lesson."""
 
 
 def complete(
@@ -102,6 +110,7 @@ def complete(
     ask: Ask,
     *,
     ask_for_tasks: Ask | None = None,
+    ask_for_support: Ask | None = None,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[Completed]:
     """Complete drafts, each with its own prompt, so that they cannot influence each other.
@@ -109,7 +118,9 @@ def complete(
     An answer that fails a check is sent back once with the reasons. A draft does not change if its
     second answer is not a complete card either. ``ask_for_tasks`` answers in the form of
     `TASK_SCHEMA`. Its answer contains two tasks for each card, which are written without knowledge
-    of the symptoms and have to find the card. Raises InputError if the first prompt has no answer.
+    of the symptoms and have to find the card. ``ask_for_support`` answers in the form of
+    `SUPPORT_SCHEMA`. It reads each card and the evidence, and names the statements that the
+    evidence does not support. Raises InputError if the first prompt has no answer.
     """
     cards: dict[str, _Card] = {}
     tasks: dict[str, tuple[str, ...]] = {}
@@ -120,6 +131,8 @@ def complete(
             new = {draft.id: answers[draft.id] for draft in answered if draft.id not in tasks}
             tasks.update(_write_tasks(brains, answered, new, ask_for_tasks))
         checked = _check(brains, answered, answers, tasks)
+        if ask_for_support is not None:
+            checked |= _check_support(answered, checked, ask_for_support)
         cards.update(checked)
         return {name: card.problems for name, card in checked.items()}
 
@@ -203,26 +216,56 @@ def _write_tasks(
 
     Drafts for which no call wrote tasks are left out.
     """
+    answered = [draft for draft in drafts if draft.id in answers]
+    asked = [draft for draft in answered if not _line(answers[draft.id].get("no_lesson"))]
+    prompts = {
+        draft.id: build_task_prompt(_read(brains, draft, answers[draft.id], ())[0])
+        for draft in asked
+    }
+    # If there are no tasks, only the symptoms are tested.
+    return {
+        name: _read_lines(answer.get("prompts"))[:_TASKS]
+        for name, answer in _ask_all(prompts, ask).items()
+    }
+
+
+def _ask_all(prompts: Mapping[str, str], ask: Ask) -> Answers:
+    """Send prompts to a writer, and return the answers. A prompt without an answer is left out."""
     from concurrent.futures import ThreadPoolExecutor
 
     stop = threading.Event()
-    tasks: dict[str, tuple[str, ...]] = {}
+    answers = dict[str, Mapping[str, Any]]()
 
-    def put(draft: Draft) -> None:
-        sketch = _read(brains, draft, answers[draft.id], ())[0]
-        with contextlib.suppress(InputError):  # without tasks, only the symptoms are tested
-            answer = ask(build_task_prompt(sketch), stop)
-            tasks[draft.id] = _read_lines(answer.get("prompts"))[:_TASKS]
+    def put(name: str) -> None:
+        with contextlib.suppress(InputError):
+            answers[name] = ask(prompts[name], stop)
 
-    answered = [draft for draft in drafts if draft.id in answers]
-    asked = [draft for draft in answered if not _line(answers[draft.id].get("no_lesson"))]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
-            list(pool.map(put, asked))
+            list(pool.map(put, prompts))
         except BaseException:
             stop.set()
             raise
-    return tasks
+    return answers
+
+
+def _check_support(
+    drafts: Sequence[Draft], cards: Mapping[str, _Card], ask: Ask
+) -> dict[str, _Card]:
+    """Return the cards whose statements were checked, with a mark at each unsupported one."""
+    statements = {name: list_statements(card.sketch) for name, card in cards.items()}
+    prompts = {
+        draft.id: build_support_prompt(draft, statements[draft.id])
+        for draft in drafts
+        if not cards[draft.id].is_empty
+    }
+    checked: dict[str, _Card] = {}
+    for name, answer in _ask_all(prompts, ask).items():
+        card = cards[name]
+        unsupported = read_unsupported(answer, statements[name])
+        sketch, problems = mark_unsupported(card.sketch, unsupported)
+        checked[name] = replace(card, sketch=sketch, problems=(*card.problems, *problems))
+    return checked
 
 
 def _check(
@@ -256,7 +299,7 @@ def _check(
     cards: dict[str, _Card] = {}
     for name, sketch in sketches.items():
         if _line(answers[name].get("no_lesson")):
-            cards[name] = _Card(sketch=sketch)
+            cards[name] = _Card(sketch=sketch, is_empty=True)
             continue
         finds_card = texts_by_card[name]
         lacks = [f"missing: {lack}" for lack in find_lacks(_parse(texts[name]))]

@@ -76,6 +76,9 @@ _COMPARED_PAIR = _object(
 )
 CONTRADICTION_SCHEMA = _object(pairs={"type": "array", "items": _COMPARED_PAIR})
 TASK_SCHEMA = _object(prompts=_TEXTS)
+SUPPORT_SCHEMA = _object(
+    unsupported={"type": "array", "items": _object(number={"type": "integer"}, why=_TEXT)}
+)
 DIET_SCHEMA = _object(symptoms=_TEXTS, paths=_TEXTS, tags=_TEXTS)
 
 _EXAMPLE = """\
@@ -90,7 +93,7 @@ Paths: payments/**"""
 
 def build_prompt(brains: Brains, draft: Draft) -> str:
     """Return the redacted prompt for a draft."""
-    evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
+    evidence = _read_evidence(draft)
     title = "" if draft.title == UNTITLED else draft.title
     hits = search(brains, f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
     similar = [hit for hit in hits if hit.card.id != FIRST_LESSON]
@@ -99,10 +102,15 @@ def build_prompt(brains: Brains, draft: Draft) -> str:
         "examples": "\n\n".join(map(_show, models)) or _EXAMPLE,
         "near": "\n".join(f"- {hit.card.title}: {hit.card.why}" for hit in similar) or "None.",
         "title": title or "no title",
-        # The evidence must not contain our marks.
-        "evidence": evidence.replace(_MARK, "= = ="),
+        "evidence": evidence,
     }
     return _fill("draft.md", parts)
+
+
+def _read_evidence(draft: Draft) -> str:
+    """Return the redacted evidence of a draft, without the marks that enclose it in a prompt."""
+    evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
+    return evidence.replace(_MARK, "= = =")
 
 
 def build_diet_prompt(text: str, files: Sequence[str]) -> str:
@@ -131,6 +139,16 @@ def build_task_prompt(sketch: Sketch) -> str:
     parts = [cause, sketch.sections.get("Fix", ""), "\n".join(sketch.paths)]
     evidence = "\n\n".join(part.strip() for part in parts if part.strip())
     return _fill("task.md", {"evidence": clean(evidence).replace(_MARK, "= = =")})
+
+
+def build_support_prompt(draft: Draft, statements: Sequence[str]) -> str:
+    """Return the redacted prompt that asks which statements the evidence of a draft supports.
+
+    The statements are numbered from 1.
+    """
+    numbered = [f"{number}. {clean_line(text)}" for number, text in enumerate(statements, 1)]
+    shown = "\n".join(numbered).replace(_MARK, "= = =")
+    return _fill("support.md", {"statements": shown, "evidence": _read_evidence(draft)})
 
 
 def build_contradiction_prompt(pairs: Sequence[tuple[Card, Card]]) -> str:

@@ -7,6 +7,8 @@ import pathlib
 import pytest
 
 from lessons_kb.brain.make_brain import write_first_lesson
+from lessons_kb.cards.sketch import Sketch
+from lessons_kb.writers.support import list_statements, mark_unsupported, read_unsupported
 from tests.kit import commit, git, make_brain, write
 from tests.sessions import card
 
@@ -58,10 +60,12 @@ TASKS = {
 }
 
 
-def says(answer, tasks=None):
-    """Return a writer's program: it answers with a card, or with tasks where it is asked for."""
+def says(answer, tasks=None, support=None):
+    """Return a writer's program: it answers with a card, with tasks, or with what is unsupported."""
     tasks = {"prompts": []} if tasks is None else tasks
+    support = {"unsupported": []} if support is None else support
     chosen = f"({tasks!r} if 'Write two prompts' in prompt else {answer!r})"
+    chosen = f"({support!r} if 'numbered statements' in prompt else {chosen})"
     return f"print('Sure:', json.dumps({chosen}), 'Done.')"
 
 
@@ -85,7 +89,8 @@ def test_a_draft_is_completed_with_quotes_that_are_checked(lessons, draft, write
     assert "- [ ] Test that a retry charges once\n  <!-- NOT IN THE EVIDENCE -->" in text
     assert "regex: 'post\\(card\\)'" in text
     assert "## Evidence" in text
-    first, tasks, second = writer.asked()
+    first, tasks, support, second, _support = writer.asked()
+    assert "2. The bank books each request without a key." in support["prompt"]
     assert (first["files"], first["hooks"]) == ([], "0")
     assert "Write two prompts" in tasks["prompt"]
     assert "the quote 'nobody ever wrote this' is not in the evidence" in second["prompt"]
@@ -100,11 +105,55 @@ def test_tasks_that_another_call_wrote_have_to_find_the_card(lessons, draft, wri
     done = lessons("review", "--yes", "--with", writer(says(GOOD, TASKS)))
     assert "1 of 2 tasks that another call wrote find it, 1 without its symptoms" in done.err
     assert "the task 'add a page with the newest invoices" in done.err
-    _card, tasks, second = [call["prompt"] for call in writer.asked()]
+    _card, tasks, _support, second, _support = [call["prompt"] for call in writer.asked()]
     assert "The bank books each request without a key." in tasks
     for hidden in (GOOD["title"], *GOOD["symptoms"]):
         assert hidden not in tasks
     assert "the task 'add a page with the newest invoices" in second
+
+
+def test_what_another_call_finds_unsupported_is_sent_back_and_marked(lessons, draft, writer):
+    quoted = {"text": "Test that a retry charges once", "quote": "def test_retry():"}
+    answer = {**GOOD, "checklist": [GOOD["checklist"][0], quoted]}
+    found = [{"number": number, "why": f"it guesses part {number}"} for number in (1, 3, 5, 9)]
+    done = lessons(
+        "review", "--yes", "--with", writer(says(answer, support={"unsupported": found}))
+    )
+    assert "(3 remarks: the evidence does not support 'A retried charge" in done.err
+    second = writer.asked()[3]["prompt"]
+    assert "does not support 'Send `key` with `post`.': it guesses part 3" in second
+    text = read(lessons, draft).partition("## Evidence")[0]
+    assert "<!-- NOT IN THE EVIDENCE: the title -->" in text
+    assert "<!-- “return post(card)” (pay.py) -->" in text
+    assert "Send `key` with `post`. <!-- NOT IN THE EVIDENCE -->" in text
+    assert "- [ ] Test that a retry charges once\n  <!-- NOT IN THE EVIDENCE -->" in text
+    assert text.count("NOT IN THE EVIDENCE") == 3
+    made = lessons("review", "--accept", draft["id"]).out.strip()
+    assert "<!--" not in pathlib.Path(made).read_text(encoding="utf-8")
+
+
+def test_only_the_unsupported_statement_is_marked():
+    items = "- [ ] Send the key twice\n  <!-- “a” (b) -->\n- [ ] Send the key\n  <!-- “c” (d) -->"
+    sketch = Sketch(title="Send", sections={"Fix": "Send it.", "Prevention Checklist": items})
+    assert list_statements(sketch) == ["Send", "Send it.", "Send the key twice", "Send the key"]
+    marked, problems = mark_unsupported(sketch, {"Send the key": "a guess"})
+    assert marked.sections == {
+        "Fix": "Send it.",
+        "Prevention Checklist": items.replace("“c” (d)", "NOT IN THE EVIDENCE"),
+    }
+    assert problems == ["the evidence does not support 'Send the key': a guess"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"unsupported": "all"},
+        {"unsupported": ["1", {"number": "1"}, {"number": 0}, {"number": 3}, {"number": True}]},
+    ],
+)
+def test_an_answer_without_the_number_of_a_statement_names_none(answer):
+    assert read_unsupported(answer, ["One", "Two"]) == {}
 
 
 def test_the_review_says_that_only_the_background_was_tested(lessons, draft, writer):
