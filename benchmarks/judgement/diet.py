@@ -75,7 +75,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_list(group: str) -> Iterator[RulesOf]:
-    for row in tomllib.loads(FILES.read_text("utf-8"))[group]:
+    groups = tomllib.loads(FILES.read_text("utf-8"))
+    if group not in groups:
+        raise DataError(f"no group {group}; choose from: {', '.join(groups)}")
+    for row in groups[group]:
         yield RulesOf(repository=row["repository"], commit=row["commit"], path=row["path"])
 
 
