@@ -54,6 +54,8 @@ class Loaded:
     """The first row of each file in ``rows``."""
     rows: Floats
     """The vectors of all other passages."""
+    files: int
+    """The number of files in the index, with and without vectors."""
 
 
 class Nearness:
@@ -111,6 +113,8 @@ class Meaning:
         self._index = index
         self._ready: tuple[Model, Vectors] | None = None
         self._loaded: tuple[object, Loaded] | None = None
+        self._complete: object = None
+        """The state of the index and of its vectors when no file lacked vectors."""
         try:
             if settings.model:
                 model = open_model(find_model(settings.model, root=index.root))
@@ -130,6 +134,9 @@ class Meaning:
         if self._ready is None:
             return 0
         _model, vectors = self._ready
+        now = (self._index.state, vectors.version())
+        if limit is not None and now == self._complete:
+            return 0
         numbers = self._index.catalogue.numbers()
         paths = {digest: path for path, (_number, digest) in numbers.items() if digest}
         absent = vectors.find_absent(paths)
@@ -142,6 +149,8 @@ class Meaning:
             vectors.keep_only(paths.keys())
         if todo:
             self._loaded = None
+        elif not absent:
+            self._complete = now
         return len(absent) - len(todo)
 
     @property
@@ -158,7 +167,7 @@ class Meaning:
         loaded = self._load_current()
         if loaded is None:
             return False
-        return len(loaded.numbers) >= _COMPLETE * len(self._index.catalogue.numbers())
+        return len(loaded.numbers) >= _COMPLETE * loaded.files
 
     def near(self, text: str) -> Nearness | None:
         """Return each file's similarity to ``text``, or None without a text, a model or vectors."""
@@ -246,4 +255,5 @@ class Meaning:
             titles=rows[firsts],
             starts=[first - place for place, first in enumerate(firsts)],
             rows=np.delete(rows, firsts, axis=0),
+            files=len(files),
         )
