@@ -113,8 +113,7 @@ class Meaning:
         self._index = index
         self._ready: tuple[Model, Vectors] | None = None
         self._loaded: tuple[object, Loaded] | None = None
-        self._complete: object = None
-        """The state of the index and of its vectors when no file lacked vectors."""
+        self._absent: tuple[object, dict[str, str]] | None = None
         try:
             if settings.model:
                 model = open_model(find_model(settings.model, root=index.root))
@@ -134,24 +133,29 @@ class Meaning:
         if self._ready is None:
             return 0
         _model, vectors = self._ready
-        now = (self._index.state, vectors.version())
-        if limit is not None and now == self._complete:
-            return 0
-        numbers = self._index.catalogue.numbers()
-        paths = {digest: path for path, (_number, digest) in numbers.items() if digest}
-        absent = vectors.find_absent(paths)
-        todo = absent if limit is None else absent[:limit]
+        absent = self._find_absent(vectors)
+        todo = list(absent)[:limit]
         for start in range(0, len(todo), _BATCH):
-            self._encode(*self._ready, {d: paths[d] for d in todo[start : start + _BATCH]})
+            self._encode(*self._ready, {d: absent[d] for d in todo[start : start + _BATCH]})
             if progress is not None:
                 progress(min(start + _BATCH, len(todo)), len(todo))
         if limit is None:
-            vectors.keep_only(paths.keys())
+            vectors.keep_only({digest for _n, digest in self._index.catalogue.numbers().values()})
         if todo:
             self._loaded = None
-        elif not absent:
-            self._complete = now
         return len(absent) - len(todo)
+
+    def _find_absent(self, vectors: Vectors) -> dict[str, str]:
+        """Return a mapping from the digests that have no vectors to their paths.
+
+        All files are read again only if the index or the vectors have changed.
+        """
+        now = (self._index.state, vectors.version())
+        if self._absent is None or self._absent[0] != now:
+            files = self._index.catalogue.numbers().items()
+            paths = {digest: path for path, (_number, digest) in files if digest}
+            self._absent = now, {digest: paths[digest] for digest in vectors.find_absent(paths)}
+        return self._absent[1]
 
     @property
     def key(self) -> str:
