@@ -126,7 +126,7 @@ def test_what_another_call_finds_unsupported_is_sent_back_and_marked(lessons, dr
     assert "<!-- NOT IN THE EVIDENCE: the title -->" in text
     assert "<!-- “return post(card)” (pay.py) -->" in text
     assert "Send `key` with `post`. <!-- NOT IN THE EVIDENCE -->" in text
-    assert "- [ ] Test that a retry charges once\n  <!-- NOT IN THE EVIDENCE -->" in text
+    assert "- [ ] Test that a retry charges once <!-- NOT IN THE EVIDENCE -->\n  <!-- “def" in text
     assert text.count("NOT IN THE EVIDENCE") == 3
     made = lessons("review", "--accept", draft["id"]).out.strip()
     assert "<!--" not in pathlib.Path(made).read_text(encoding="utf-8")
@@ -134,14 +134,17 @@ def test_what_another_call_finds_unsupported_is_sent_back_and_marked(lessons, dr
 
 def test_only_the_unsupported_statement_is_marked():
     items = "- [ ] Send the key twice\n  <!-- “a” (b) -->\n- [ ] Send the key\n  <!-- “c” (d) -->"
-    sketch = Sketch(title="Send", sections={"Fix": "Send it.", "Prevention Checklist": items})
-    assert list_statements(sketch) == ["Send", "Send it.", "Send the key twice", "Send the key"]
-    marked, problems = mark_unsupported(sketch, {"Send the key": "a guess"})
+    sections = {"Fix": "Send `a.b`. It waits.", "Prevention Checklist": items, "Other": "It waits."}
+    sketch = Sketch(title="Send", sections=sections)
+    statements = ["Send", "Send `a.b`.", "It waits.", "Send the key twice", "Send the key"]
+    assert list_statements(sketch) == statements
+    marked, problems = mark_unsupported(sketch, {"Send the key": "a guess", "Send `a.b`.": "new"})
     assert marked.sections == {
-        "Fix": "Send it.",
-        "Prevention Checklist": items.replace("“c” (d)", "NOT IN THE EVIDENCE"),
+        "Fix": "Send `a.b`. <!-- NOT IN THE EVIDENCE --> It waits.",
+        "Prevention Checklist": items.replace("key\n", "key <!-- NOT IN THE EVIDENCE -->\n"),
+        "Other": "It waits.",
     }
-    assert problems == ["the evidence does not support 'Send the key': a guess"]
+    assert problems[0] == "the evidence does not support 'Send the key': a guess"
 
 
 @pytest.mark.parametrize(
