@@ -66,6 +66,8 @@ _MOST_PLACES = 3
 """The number of places in the present code that a pattern may match, as overlooked mistakes."""
 _KEYS = {"topics": "applies-to"}
 """A mapping from each field of a card to its key in the header, if they differ."""
+_DIFF_MARKS = frozenset("+->")
+"""Marks of a line, which a quote of several lines on one line still contains."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
 
 
@@ -478,7 +480,8 @@ def find_quote(evidence: str, quote: str) -> str:
     """
 
     def flat(text: str) -> str:
-        return " ".join(_LINE_START.sub("", text).split())
+        words = _LINE_START.sub("", text).split()
+        return " ".join(word for word in words if word not in _DIFF_MARKS)
 
     wanted = flat(quote)
     at = flat(evidence).find(wanted)

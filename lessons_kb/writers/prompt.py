@@ -38,7 +38,8 @@ _MAX_MODEL_ITEMS = 5
 """The maximum number of checklist items of a card that is shown as an example. The prompt asks for
 two to four.
 """
-_MARK = "==="
+_MARK = re.compile(r"={3,}(?=\s*(?:END\s+OF\s+)?EVIDENCE\b)|(?<=\bEVIDENCE)\s*={3,}")
+"""Matches the parts of our marks around the evidence. Code may contain ``===`` elsewhere."""
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +111,12 @@ def build_prompt(brains: Brains, draft: Draft) -> str:
 def _read_evidence(draft: Draft) -> str:
     """Return the redacted evidence of a draft, without the marks that enclose it in a prompt."""
     evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
-    return evidence.replace(_MARK, "= = =")
+    return _hide_marks(evidence)
+
+
+def _hide_marks(text: str) -> str:
+    """Return a text of data without our marks, so that it cannot end the evidence early."""
+    return _MARK.sub("", text)
 
 
 def build_diet_prompt(text: str, files: Sequence[str]) -> str:
@@ -138,7 +144,7 @@ def build_task_prompt(sketch: Sketch) -> str:
     cause = re.sub(r"<!--.*?-->", "", sketch.sections.get("Root Cause", ""), flags=re.DOTALL)
     parts = [cause, sketch.sections.get("Fix", ""), "\n".join(sketch.paths)]
     evidence = "\n\n".join(part.strip() for part in parts if part.strip())
-    return _fill("task.md", {"evidence": clean(evidence).replace(_MARK, "= = =")})
+    return _fill("task.md", {"evidence": _hide_marks(clean(evidence))})
 
 
 def build_support_prompt(draft: Draft, statements: Sequence[str]) -> str:
@@ -147,8 +153,8 @@ def build_support_prompt(draft: Draft, statements: Sequence[str]) -> str:
     The statements are numbered from 1.
     """
     numbered = [f"{number}. {clean_line(text)}" for number, text in enumerate(statements, 1)]
-    shown = "\n".join(numbered).replace(_MARK, "= = =")
-    return _fill("support.md", {"statements": shown, "evidence": _read_evidence(draft)})
+    parts = {"statements": _hide_marks("\n".join(numbered)), "evidence": _read_evidence(draft)}
+    return _fill("support.md", parts)
 
 
 def build_contradiction_prompt(pairs: Sequence[tuple[Card, Card]]) -> str:
@@ -174,14 +180,14 @@ def show_demands(card: Card) -> str:
     lines += [f"{name}: {text}" for name, text in named.items() if text]
     lines += [f"- {item}" for item in card.checklist[:_MAX_COMPARED_ITEMS]]
     shown = [shorten(clean_line(line), _MAX_COMPARED_TEXT) for line in lines]
-    return redact("\n".join(shown)).replace(_MARK, "= = =")
+    return _hide_marks(redact("\n".join(shown)))
 
 
 def _describe_project(evidence: str, files: Sequence[str]) -> dict[str, str]:
     folders = Counter(path.rpartition("/")[0] for path in files).most_common(_MAX_FOLDERS)
     return {
         "folders": "\n".join(sorted(f"- {folder}/" for folder, _held in folders if folder)),
-        "evidence": clean(evidence)[:_MAX_EVIDENCE].replace(_MARK, "= = ="),
+        "evidence": _hide_marks(clean(evidence)[:_MAX_EVIDENCE]),
     }
 
 
