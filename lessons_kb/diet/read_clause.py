@@ -15,6 +15,7 @@ from lessons_kb.diet.condition import (
     make_path_condition,
     sample_files,
 )
+from lessons_kb.diet.edited_places import find_edited_places, is_negated
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.situations import (
     Situation,
@@ -53,37 +54,6 @@ _PROPERTY = re.compile(
     re.IGNORECASE,
 )
 """Matches a property ("it is public", "it has tests"), not an activity ("it is changed")."""
-_VERB_OF_EDIT = (
-    r"(?:add|adjust|bump|chang|creat|delet|edit|extend|fix|implement|introduc|migrat|modif|mov|"
-    r"optimi[sz]|refactor|remov|renam|reorgani[sz]|replac|rewrit|split|touch|updat|work|writ)"
-    r"(?:e|es|ed|s|[td]?ing|y|ies|ied|ying|ten)?"
-)
-_EDITS = re.compile(
-    r"\A(?!.*\b(?:callers?|users?|clients?|consumers?)\s+of\b)"
-    r"(?:(?:when(?:ever)?|if|before|after|while|once|to|any ?time|each time|every time)\s+)?"
-    r"(?:(?:you(?:['\u2019]re)?|we)\s+)?(?:are\s+|have\s+)?(?:need(?:ing)?\s+to\s+)?"
-    rf"(?:\w+ing,?\s+(?:and\s+|or\s+)?)*(?:{_VERB_OF_EDIT}|mak(?:e|ing)\s+(?:a\s+|any\s+)?changes?)\b",
-    re.IGNORECASE,
-)
-"""Matches an edit, as opposed to a use ("When calling functions of `src/pay.ts`")."""
-_IS_EDITED = re.compile(
-    r"\A(?:when(?:ever)?|if|after|once|before)\s+(?:the\s+)?`[^,;]*?\s(?:is|are|was|were|has\s+been|gets?)?\s*"
-    r"(?:being\s+)?(?:add|chang|edit|modif|mov|renam|remov|touch|updat)(?:e|es|ed|s|ied)\b",
-    re.IGNORECASE,
-)
-"""Matches a place that is edited ("If `src/pay.ts` changes")."""
-_FROM_PLACE = re.compile(
-    r"\A(?!.*\b(?:remov|delet|mov|drop|extract)\w*\b).*\bfrom\s+(?:the\s+)?`[^`\n]+`", re.IGNORECASE
-)
-"""Matches a place from which something is taken ("build the scanner from `docs/scanner.md`")."""
-_ONLY_MENTIONED = re.compile(
-    r"\b(?:with|using|uses?|used|via|by|for|like|match\w*|that(?!\s+(?:is|are|lives?)\b)|which|against|"
-    r"through|described|documented|shown|listed|explained|mentioned|specified|per|next\s+to|near|"
-    r"beside|based|according|similar|affect\w*|relat\w+|depend\w*|call\w*|import(?:s|ed|ing))\b"
-    r"[^`]*`?\Z",
-    re.IGNORECASE,
-)
-"""Matches the words before a place that is mentioned, but not edited ("tests for `src/pay.ts`")."""
 _AFTERWARDS = re.compile(
     r"\A(?:right\s+|immediately\s+)?(?:after|once|as\s+soon\s+as)\b", re.IGNORECASE
 )
@@ -162,8 +132,7 @@ def read_clause(said: str, project: Project) -> Reading:
         return Reading(why=ANY_TASK)
     prose = CODE.sub(" ", said)
     has_remark = "(" in prose
-    is_elsewhere_too = bool(_FROM_PLACE.search(said))
-    if has_remark or is_elsewhere_too or _STATE.search(prose) or _PROPERTY.search(prose):
+    if has_remark or is_negated(said) or _STATE.search(prose) or _PROPERTY.search(prose):
         return Reading(why=UNCONDITIONAL)
     if _BEFOREHAND.match(said) and find_in_clause(said) is get_situation("pull requests"):
         return Reading(why=UNCONDITIONAL)
@@ -208,9 +177,8 @@ def _read_part(said: str, project: Project) -> Reading:
     situation = find_in_clause(said)
     if situation is not None and situation.is_late:
         return Reading(why=IS_LATE)
-    is_edit = bool(_EDITS.match(said) or _IS_EDITED.match(said))
-    is_place = is_edit and not (situation is not None and situation.pattern)
-    reading = read_places(said, project) if is_place else Reading(why=UNCONDITIONAL)
+    shows_command = situation is not None and bool(situation.pattern)
+    reading = Reading(why=UNCONDITIONAL) if shows_command else _read_places(said, project)
     if reading.why != UNCONDITIONAL or situation is None:
         return reading
     return read_situation(said, situation, project)
@@ -231,22 +199,16 @@ def read_commands(said: str, commands: Sequence[str], project: Project) -> Readi
     return Reading(join_conditions([named, *conditions])) if conditions else readings[0]
 
 
-def read_places(said: str, project: Project) -> Reading:
+def _read_places(said: str, project: Project) -> Reading:
     """Read the files and folders that a clause says are edited.
 
     Each must exist, or the result is GONE.
     """
-    if is_elsewhere(said):
-        return Reading(why=UNCONDITIONAL)
     spans = [span.strip() for span in CODE.findall(said)]
     prose = CODE.sub(" ", said)
     plain = [path for path in find_paths(prose) if not _DESCRIBES.match(prose.split(path, 1)[-1])]
     named = dict.fromkeys((*spans, *plain))
-    places = [
-        name
-        for name in named
-        if is_named_place(name, project) and not _ONLY_MENTIONED.search(said.split(name, 1)[0])
-    ]
+    places = find_edited_places(said, [name for name in named if is_named_place(name, project)])
     if not places:
         return Reading(why=UNCONDITIONAL)
     return make_path(said, [project.find_glob(place) for place in places], project)
