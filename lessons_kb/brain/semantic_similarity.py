@@ -133,6 +133,8 @@ class Meaning:
         if self._ready is None:
             return 0
         _model, vectors = self._ready
+        if limit is None:
+            self._absent = None
         absent = self._find_absent(vectors)
         todo = list(absent)[:limit]
         for start in range(0, len(todo), _BATCH):

@@ -265,6 +265,8 @@ class Vectors:
         A damaged file is replaced by an empty one. Raises StorageError if opening fails.
         """
         self._path = os.path.join(folder, f"{_PREFIX}{FORMAT}-{model}.db")
+        self._replaced = 0
+        """The number of times that a damaged file was replaced."""
         try:
             self._db = _open(self._path)
         except sqlite3.Error as error:
@@ -310,11 +312,11 @@ class Vectors:
         rows = np.frombuffer(b"".join(parts), dtype="<f2")
         return places, rows.reshape(len(places) or 1, -1)[: len(places)].astype(np.float32)
 
-    def version(self) -> tuple[int, int]:
-        """Return two numbers that change when this or another process changes the file."""
+    def version(self) -> tuple[int, int, int]:
+        """Return numbers that change when this or another process changes or replaces the file."""
         with self._translating():
             (others,) = self._db.execute("PRAGMA data_version").fetchone()
-        return int(others), self._db.total_changes
+        return int(others), self._db.total_changes, self._replaced
 
     def close(self) -> None:
         """Close the file."""
@@ -333,6 +335,7 @@ class Vectors:
             self._db.close()
             _remove(self._path)
             self._db = _open(self._path)
+            self._replaced += 1
             raise StorageError(
                 f"{self._path} was damaged and has been reset; run `lessons index`"
             ) from None

@@ -1,9 +1,11 @@
 """``[semantic]``: cards found by meaning, vectors kept up to date, and what happens without."""
 
+import sqlite3
+
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.errors import DuplicateCard
+from lessons_kb.errors import DuplicateCard, StorageError
 from lessons_kb.model import Card
 
 CARD = """\
@@ -173,3 +175,48 @@ def test_a_missing_model_costs_nothing_but_meaning(
         assert level == "warning"
         assert detail.startswith(("off: semantic.model", "off: semantic search is off"))
         assert fix
+
+
+@pytest.mark.slow
+@pytest.mark.semantic
+def test_a_search_notices_what_another_connection_did_to_files_and_vectors(
+    root, write, telegram, enable
+):
+    def find(brain):
+        return [hit.card.id for hit in brain.preflight(PROMPT, context=False).offered]
+
+    def read_vectors(brain):
+        return brain.members[0].meaning._ready[1]
+
+    write("lessons/retry.md", CARD)
+    with Brain.open(root, directory=root) as brain, Brain.open(root, directory=root) as other:
+        enable(brain)
+        assert find(brain) == find(other) == ["lessons/retry.md"]
+        read_vectors(other).keep_only(())
+        assert find(brain) == ["lessons/retry.md"]
+        assert find(brain) == find(brain) == ["lessons/retry.md"]
+        path = write("lessons/retry.md", CARD.replace("billed twice", "charged two times"))
+        assert find(brain) == find(brain) == ["lessons/retry.md"]
+        digests = {digest for _n, digest in brain.members[0].catalogue.numbers().values()}
+        assert read_vectors(other).find_absent(digests) == []
+        path.write_text(CARD.replace("billed twice for one order", "fond of bananas"))
+        for one in (other, brain):
+            assert one.search("Who likes a banana?")[0].meaning > 0
+
+
+@pytest.mark.slow
+@pytest.mark.semantic
+def test_damaged_vectors_are_replaced_by_the_next_search(root, write, telegram, enable):
+    write("lessons/retry.md", CARD)
+    with Brain.open(root, directory=root) as brain:
+        enable(brain)
+    with Brain.open(root, directory=root) as brain:
+        meaning = brain.members[0].meaning
+        vectors = meaning._ready[1]
+        assert brain.preflight(PROMPT, context=False).offered
+        meaning._loaded = None
+        with pytest.raises(StorageError, match="was damaged"), vectors._translating():
+            raise sqlite3.DatabaseError("malformed")
+        (hit,) = brain.preflight(PROMPT, context=False).offered
+        assert hit.card.id == "lessons/retry.md"
+        assert hit.meaning > 0
