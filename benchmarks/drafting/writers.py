@@ -12,6 +12,8 @@ say in ``verdict-R-K.json`` whether they would accept it unchanged: ``{"accept":
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,15 +78,15 @@ def _score(brain: Brain, into: Path, sets: dict[str, dict[str, str]]) -> list[tu
             _write_prompt(into / f"prompt-{number}.md", prompt)
         return _read_answer(into / f"answer-{number}.json")
 
+    numbers = {_read_evidence(prompt): number for prompt, number in prompts.items()}
+    asked = Counter[str]()
+
     def ask_for_support(prompt: str, _stop: threading.Event) -> dict[str, Any]:
-        evidence = prompt.partition("=== EVIDENCE ===")[2]
-        first = next(one for one in prompts if one.partition("=== EVIDENCE ===")[2] == evidence)
-        number = prompts[first]
-        path = into / f"support-prompt-{number}.md"
-        if path.exists() and path.read_text(encoding="utf-8") != _whole(prompt):
-            number += "-again"
-        _write_prompt(into / f"support-prompt-{number}.md", prompt)
-        return _read_answer(into / f"support-answer-{number}.json")
+        number = numbers[_read_evidence(prompt)]
+        asked[number] += 1
+        name = f"{number}-again" if asked[number] > 1 else number
+        _write_prompt(into / f"support-prompt-{name}.md", prompt)
+        return _read_answer(into / f"support-answer-{name}.json")
 
     rows = []
     completed = complete(brain, list(drafts.values()), ask, ask_for_support=ask_for_support)
@@ -103,12 +105,16 @@ def _score(brain: Brain, into: Path, sets: dict[str, dict[str, str]]) -> list[tu
     return rows
 
 
-def _whole(prompt: str) -> str:
-    return f"{SYSTEM}\n\n{visible(prompt)}\n"
+def _read_evidence(prompt: str) -> str:
+    """Return the text between the marks of a prompt."""
+    found = re.search(r"=== EVIDENCE \w+ ===\n(.*)\n=== END OF EVIDENCE", prompt, re.DOTALL)
+    if found is None:
+        raise DataError("a prompt without marks around its evidence")
+    return found[1]
 
 
 def _write_prompt(path: Path, prompt: str) -> None:
-    path.write_text(_whole(prompt), encoding="utf-8")
+    path.write_text(f"{SYSTEM}\n\n{visible(prompt)}\n", encoding="utf-8")
 
 
 def _read_answer(path: Path) -> dict[str, Any]:

@@ -56,7 +56,8 @@ def open_ask(
     """
     agent = _find_agent(command)
     tokens = times * sum(estimate_tokens(f"{system}{prompt}") for prompt in prompts.values())
-    sent = f"{counted(len(prompts), noun)}, about {tokens:,} tokens to {agent.name}"
+    range_of_tokens = f"{tokens:,} to {2 * tokens:,}"  # each answer may be corrected once
+    sent = f"{counted(len(prompts), noun)}, about {range_of_tokens} tokens to {agent.name}"
     if prompts and not yes and not confirm(f"{sent}: go?"):
         raise InputError(f"{sent}: nothing was sent; {hint}")
     return lambda prompt, stop: agent.ask(prompt, system=system, schema=schema, stop=stop)

@@ -29,8 +29,9 @@ from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.new_drafts import describe_counted
 from lessons_kb.collection.origin import describe_rest, describe_sources
+from lessons_kb.mining.draft_text import NOT_SHOWN, split_evidence
 from lessons_kb.model import as_data
-from lessons_kb.text.sanitize import clean_line, visible
+from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.tui.rows import DRAFTS
 from lessons_kb.writers.complete import run_background_test
 
@@ -86,6 +87,9 @@ def accept_drafts(
         rest = describe_rest(text)
         if rest:
             say(rest)
+        marked = split_evidence(text)[0].count(f"<!-- {NOT_SHOWN}")
+        if marked:
+            say(f"{counted(marked, 'mark')} “not in the evidence” removed; read the card once more")
         if dropped:
             say("the quote of the session was left out; `--keep-quotes` keeps it")
     if options().json:

@@ -67,7 +67,9 @@ EVIDENCE = "Evidence"
 """The last heading of a completed draft. Its section is the material of the draft, and is removed
 when the draft becomes a card."""
 NOT_SHOWN = "NOT IN THE EVIDENCE"
-"""The remark about a part of a completed draft for which the evidence has no quote."""
+"""The remark about a statement of a completed draft that the evidence does not support."""
+TITLE_NOT_SHOWN = "the title"
+"""The words that follow this remark if the statement is the title."""
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500

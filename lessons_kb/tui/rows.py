@@ -26,7 +26,14 @@ from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, Incomplete, InputError, LessonsError, StorageError
 from lessons_kb.ledger.lesson_effect import Effect
-from lessons_kb.mining.draft_text import EVIDENCE, FIX, NOT_SHOWN, SITUATION, split_evidence
+from lessons_kb.mining.draft_text import (
+    EVIDENCE,
+    FIX,
+    NOT_SHOWN,
+    SITUATION,
+    TITLE_NOT_SHOWN,
+    split_evidence,
+)
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.on_demand import JUDGE_CARDS, STATISTICS, load
 from lessons_kb.process.clock import today
@@ -237,11 +244,13 @@ def _view_draft(draft: Draft, similar_cards: Sequence[str]) -> Preview:
         if line.startswith("“"):
             quotes.append(f"[{len(quotes) + 1}] {line}")
             return f"[{len(quotes)}]"
-        return (
-            f"✗ {line.lower()}"
-            if line.startswith(NOT_SHOWN)
-            else f"… {shorten(line, _MAX_COMMENT)}"
-        )
+        if not line.startswith(NOT_SHOWN):
+            return f"… {shorten(line, _MAX_COMMENT)}"
+        mark = f"✗ {NOT_SHOWN.lower()}{shorten(line.removeprefix(NOT_SHOWN), _MAX_COMMENT)}"
+        if line.startswith(f"{NOT_SHOWN}: {TITLE_NOT_SHOWN}"):
+            facts.append(mark)
+            return ""
+        return f"({mark})"
 
     sections = _read_dense_sections(re.sub(r"(?s)<!--(.*?)-->", replace_comment, body))
     first = [sections.pop(name) for name in _FIRST if name in sections]

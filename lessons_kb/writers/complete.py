@@ -55,6 +55,7 @@ _AT_ONCE = 3
 _MOST_COPIED = 500
 """The number of the brain's cards that are searched in addition to new cards. A larger number
 changes no verdict."""
+NOT_COMPARED = "its statements were not compared with the evidence"
 _TASKS = 2
 """The number of tasks that have to find a card."""
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
@@ -66,8 +67,6 @@ _MOST_PLACES = 3
 """The number of places in the present code that a pattern may match, as overlooked mistakes."""
 _KEYS = {"topics": "applies-to"}
 """A mapping from each field of a card to its key in the header, if they differ."""
-_DIFF_MARKS = frozenset("+->")
-"""Marks of a line, which a quote of several lines on one line still contains."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
 
 
@@ -102,6 +101,8 @@ class _Card:
     sketch: Sketch
     problems: tuple[str, ...] = ()
     trial: TaskTrial | None = None
+    remark: str = ""
+    """A remark for the user, which is not sent back to the writer."""
     is_empty: bool = False
     """Whether the answer says that there is no lesson."""
 
@@ -126,6 +127,7 @@ def complete(
     """
     cards: dict[str, _Card] = {}
     tasks: dict[str, tuple[str, ...]] = {}
+    unsupported: dict[str, dict[str, str]] = {}
 
     def check(answers: Answers) -> dict[str, Sequence[str]]:
         answered = [draft for draft in drafts if draft.id in answers]
@@ -134,7 +136,7 @@ def complete(
             tasks.update(_write_tasks(brains, answered, new, ask_for_tasks))
         checked = _check(brains, answered, answers, tasks)
         if ask_for_support is not None:
-            checked |= _check_support(answered, checked, ask_for_support)
+            checked |= _check_support(answered, checked, ask_for_support, unsupported)
         cards.update(checked)
         return {name: card.problems for name, card in checked.items()}
 
@@ -198,7 +200,7 @@ def put_all(
 
 def _write(brains: Brains, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
     """Write a completed draft, followed by its evidence, if the card is complete."""
-    sketch, problems = card.sketch, card.problems
+    sketch, problems = card.sketch, (*card.problems, *filter(None, [card.remark]))
     text = _compose(draft, sketch)
     reason = _line(answer.get("no_lesson"))
     lacks = (f"no lesson in it: {reason}",) if reason else find_lacks(_parse(text))
@@ -252,21 +254,36 @@ def _ask_all(prompts: Mapping[str, str], ask: Ask) -> Answers:
 
 
 def _check_support(
-    drafts: Sequence[Draft], cards: Mapping[str, _Card], ask: Ask
+    drafts: Sequence[Draft],
+    cards: Mapping[str, _Card],
+    ask: Ask,
+    unsupported: dict[str, dict[str, str]],
 ) -> dict[str, _Card]:
-    """Return the cards whose statements were checked, with a mark at each unsupported one."""
+    """Return the cards with a mark at each statement that their evidence does not support.
+
+    ``unsupported`` maps each draft to such statements and the reasons. It is updated, and is used
+    again for a card whose statements get no answer.
+    """
     statements = {name: list_statements(card.sketch) for name, card in cards.items()}
     prompts = {
         draft.id: build_support_prompt(draft, statements[draft.id])
         for draft in drafts
         if not cards[draft.id].is_empty
     }
+    answers = _ask_all(prompts, ask)
     checked: dict[str, _Card] = {}
-    for name, answer in _ask_all(prompts, ask).items():
-        card = cards[name]
-        unsupported = read_unsupported(answer, statements[name])
-        sketch, problems = mark_unsupported(card.sketch, unsupported)
-        checked[name] = replace(card, sketch=sketch, problems=(*card.problems, *problems))
+    for name in prompts:
+        found = read_unsupported(answers.get(name, {}), statements[name])
+        if found is not None:
+            unsupported[name] = found
+        known = unsupported.get(name, {})
+        sketch, problems = mark_unsupported(cards[name].sketch, known)
+        checked[name] = replace(
+            cards[name],
+            sketch=sketch,
+            problems=(*cards[name].problems, *problems),
+            remark=NOT_COMPARED if found is None else "",
+        )
     return checked
 
 
@@ -475,30 +492,35 @@ def _check_symptoms(
 def find_quote(evidence: str, quote: str) -> str:
     """Return the place of a quote in the evidence; "" if the quote is missing or too short.
 
-    The place is the name of a file or the heading above the quote. Line breaks and the marks of a
-    diff or a quotation before a line are ignored.
+    The place is the name of a file or the heading above the quote. Line breaks are ignored. The
+    quote may have the marks of a diff or a quotation at the starts of its lines, or none of them.
     """
+    for flat in (_flatten_without_marks, _flatten):
+        wanted = flat(quote)
+        at = flat(evidence).find(wanted)
+        is_short = len(wanted.split()) < _SHORT_QUOTE and len(wanted) < 4 * _SHORT_QUOTE
+        if at < 0 or is_short:
+            continue
+        place, size = "the evidence", 0
+        for line in evidence.splitlines():
+            file = re.match(r"(?:\+\+\+|---) [ab]/(\S+)", line)
+            if file:
+                place = file[1]
+            elif re.match(r"[A-Z][^>|]*:$|Commit `|What failed", line):
+                place = shorten(line.rstrip(":"), 60)
+            size += len(flat(line)) + bool(flat(line))
+            if size > at:
+                break
+        return place
+    return ""
 
-    def flat(text: str) -> str:
-        words = _LINE_START.sub("", text).split()
-        return " ".join(word for word in words if word not in _DIFF_MARKS)
 
-    wanted = flat(quote)
-    at = flat(evidence).find(wanted)
-    is_short = len(wanted.split()) < _SHORT_QUOTE and len(wanted) < 4 * _SHORT_QUOTE
-    if at < 0 or is_short:
-        return ""
-    place, size = "the evidence", 0
-    for line in evidence.splitlines():
-        file = re.match(r"(?:\+\+\+|---) [ab]/(\S+)", line)
-        if file:
-            place = file[1]
-        elif re.match(r"[A-Z][^>|]*:$|Commit `|What failed", line):
-            place = shorten(line.rstrip(":"), 60)
-        size += len(flat(line)) + bool(flat(line))
-        if size > at:
-            break
-    return place
+def _flatten(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _flatten_without_marks(text: str) -> str:
+    return _flatten(_LINE_START.sub("", text))
 
 
 def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -38,8 +39,6 @@ _MAX_MODEL_ITEMS = 5
 """The maximum number of checklist items of a card that is shown as an example. The prompt asks for
 two to four.
 """
-_MARK = re.compile(r"={3,}(?=\s*(?:END\s+OF\s+)?EVIDENCE\b)|(?<=\bEVIDENCE)\s*={3,}")
-"""Matches the parts of our marks around the evidence. Code may contain ``===`` elsewhere."""
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,14 +108,8 @@ def build_prompt(brains: Brains, draft: Draft) -> str:
 
 
 def _read_evidence(draft: Draft) -> str:
-    """Return the redacted evidence of a draft, without the marks that enclose it in a prompt."""
-    evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
-    return _hide_marks(evidence)
-
-
-def _hide_marks(text: str) -> str:
-    """Return a text of data without our marks, so that it cannot end the evidence early."""
-    return _MARK.sub("", text)
+    """Return the redacted evidence of a draft, as far as it fits a prompt."""
+    return clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
 
 
 def build_diet_prompt(text: str, files: Sequence[str]) -> str:
@@ -144,7 +137,7 @@ def build_task_prompt(sketch: Sketch) -> str:
     cause = re.sub(r"<!--.*?-->", "", sketch.sections.get("Root Cause", ""), flags=re.DOTALL)
     parts = [cause, sketch.sections.get("Fix", ""), "\n".join(sketch.paths)]
     evidence = "\n\n".join(part.strip() for part in parts if part.strip())
-    return _fill("task.md", {"evidence": _hide_marks(clean(evidence))})
+    return _fill("task.md", {"evidence": clean(evidence)})
 
 
 def build_support_prompt(draft: Draft, statements: Sequence[str]) -> str:
@@ -153,7 +146,7 @@ def build_support_prompt(draft: Draft, statements: Sequence[str]) -> str:
     The statements are numbered from 1.
     """
     numbered = [f"{number}. {clean_line(text)}" for number, text in enumerate(statements, 1)]
-    parts = {"statements": _hide_marks("\n".join(numbered)), "evidence": _read_evidence(draft)}
+    parts = {"statements": "\n".join(numbered), "evidence": _read_evidence(draft)}
     return _fill("support.md", parts)
 
 
@@ -180,20 +173,26 @@ def show_demands(card: Card) -> str:
     lines += [f"{name}: {text}" for name, text in named.items() if text]
     lines += [f"- {item}" for item in card.checklist[:_MAX_COMPARED_ITEMS]]
     shown = [shorten(clean_line(line), _MAX_COMPARED_TEXT) for line in lines]
-    return _hide_marks(redact("\n".join(shown)))
+    return redact("\n".join(shown))
 
 
 def _describe_project(evidence: str, files: Sequence[str]) -> dict[str, str]:
     folders = Counter(path.rpartition("/")[0] for path in files).most_common(_MAX_FOLDERS)
     return {
         "folders": "\n".join(sorted(f"- {folder}/" for folder, _held in folders if folder)),
-        "evidence": _hide_marks(clean(evidence)[:_MAX_EVIDENCE]),
+        "evidence": clean(evidence)[:_MAX_EVIDENCE],
     }
 
 
 def _fill(template: str, parts: Mapping[str, str]) -> str:
+    """Return a template with its parts, redacted.
+
+    The marks around data contain a digest of all parts, so that no part can contain these marks.
+    """
     text = read_template(f"writer/{template}")
-    return redact(re.sub(r"\{\{(\w+)\}\}", lambda one: parts[one[1]], text))
+    digest = hashlib.blake2b("\n".join(parts.values()).encode(), digest_size=8).hexdigest()
+    values = {**parts, "mark": digest}
+    return redact(re.sub(r"\{\{(\w+)\}\}", lambda one: values[one[1]], text))
 
 
 def build_second_prompt(prompt: str, answer: Mapping[str, Any], problems: Sequence[str]) -> str:
