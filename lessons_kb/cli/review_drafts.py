@@ -29,7 +29,7 @@ from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.new_drafts import describe_counted
 from lessons_kb.collection.origin import describe_rest, describe_sources
-from lessons_kb.mining.draft_text import NOT_SHOWN, split_evidence
+from lessons_kb.mining.draft_text import NOT_SHOWN, TITLE_NOT_SHOWN, split_evidence
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.tui.rows import DRAFTS
@@ -87,7 +87,8 @@ def accept_drafts(
         rest = describe_rest(text)
         if rest:
             say(rest)
-        marked = split_evidence(text)[0].count(f"<!-- {NOT_SHOWN}")
+        card_text = split_evidence(text)[0]
+        marked = sum(card_text.count(f"<!-- {mark}") for mark in (NOT_SHOWN, TITLE_NOT_SHOWN))
         if marked:
             say(f"{counted(marked, 'mark')} “not in the evidence” removed; read the card once more")
         if dropped:

@@ -68,8 +68,8 @@ EVIDENCE = "Evidence"
 when the draft becomes a card."""
 NOT_SHOWN = "NOT IN THE EVIDENCE"
 """The remark about a statement of a completed draft that the evidence does not support."""
-TITLE_NOT_SHOWN = "the title"
-"""The words that follow this remark if the statement is the title."""
+TITLE_NOT_SHOWN = "TITLE NOT IN THE EVIDENCE"
+"""The remark about the title of such a draft, which stands before its first section."""
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500

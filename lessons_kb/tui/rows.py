@@ -244,13 +244,15 @@ def _view_draft(draft: Draft, similar_cards: Sequence[str]) -> Preview:
         if line.startswith("“"):
             quotes.append(f"[{len(quotes) + 1}] {line}")
             return f"[{len(quotes)}]"
-        if not line.startswith(NOT_SHOWN):
-            return f"… {shorten(line, _MAX_COMMENT)}"
-        mark = f"✗ {NOT_SHOWN.lower()}{shorten(line.removeprefix(NOT_SHOWN), _MAX_COMMENT)}"
-        if line.startswith(f"{NOT_SHOWN}: {TITLE_NOT_SHOWN}"):
-            facts.append(mark)
-            return ""
-        return f"({mark})"
+        for remark in (TITLE_NOT_SHOWN, NOT_SHOWN):
+            if line.startswith(remark):
+                reason = line.removeprefix(remark)
+                mark = f"✗ {remark.lower()}{shorten(reason, _MAX_COMMENT)}"
+                if remark == NOT_SHOWN:
+                    return f"({mark})"
+                facts.append(mark)
+                return ""
+        return f"… {shorten(line, _MAX_COMMENT)}"
 
     sections = _read_dense_sections(re.sub(r"(?s)<!--(.*?)-->", replace_comment, body))
     first = [sections.pop(name) for name in _FIRST if name in sections]
@@ -270,7 +272,7 @@ def _read_dense_sections(body: str) -> dict[str, str]:
     parts = re.split(r"(?m)^## (.+)\n", body)
     sections = {}
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
-        joined = re.sub(r"\s*\n\s*(?=\[\d|✗)", " ", text.strip())  # a mark ends its sentence
+        joined = re.sub(r"\s*\n\s*(?=\[\d|\(✗)", " ", text.strip())  # a mark ends its sentence
         dense = re.sub(r"\n\s*\n", "\n", joined) or "(empty)"
         sections[name] = f"{name}:\n{dense}" if dense.startswith("-") else f"{name}: {dense}"
     return sections

@@ -46,7 +46,7 @@ from lessons_kb.writers.prompt import (
     build_support_prompt,
     build_task_prompt,
 )
-from lessons_kb.writers.support import list_statements, mark_unsupported, read_unsupported
+from lessons_kb.writers.support import Support, list_statements, mark_unsupported, read_support
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
 """A function that returns the answer to a prompt, or raises InputError if there is none."""
@@ -55,7 +55,7 @@ _AT_ONCE = 3
 _MOST_COPIED = 500
 """The number of the brain's cards that are searched in addition to new cards. A larger number
 changes no verdict."""
-NOT_COMPARED = "its statements were not compared with the evidence"
+NOT_COMPARED = "not all of its statements were compared with the evidence"
 _TASKS = 2
 """The number of tasks that have to find a card."""
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
@@ -68,6 +68,7 @@ _MOST_PLACES = 3
 _KEYS = {"topics": "applies-to"}
 """A mapping from each field of a card to its key in the header, if they differ."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
+_LINE_MARK = re.compile(r"(?m)^(?:[ \t]*>|[+-])")
 
 
 @frozen
@@ -127,7 +128,7 @@ def complete(
     """
     cards: dict[str, _Card] = {}
     tasks: dict[str, tuple[str, ...]] = {}
-    unsupported: dict[str, dict[str, str]] = {}
+    support: dict[str, Support] = {}
 
     def check(answers: Answers) -> dict[str, Sequence[str]]:
         answered = [draft for draft in drafts if draft.id in answers]
@@ -136,7 +137,7 @@ def complete(
             tasks.update(_write_tasks(brains, answered, new, ask_for_tasks))
         checked = _check(brains, answered, answers, tasks)
         if ask_for_support is not None:
-            checked |= _check_support(answered, checked, ask_for_support, unsupported)
+            checked |= _check_support(answered, checked, ask_for_support, support)
         cards.update(checked)
         return {name: card.problems for name, card in checked.items()}
 
@@ -257,32 +258,35 @@ def _check_support(
     drafts: Sequence[Draft],
     cards: Mapping[str, _Card],
     ask: Ask,
-    unsupported: dict[str, dict[str, str]],
+    support: dict[str, Support],
 ) -> dict[str, _Card]:
     """Return the cards with a mark at each statement that their evidence does not support.
 
-    ``unsupported`` maps each draft to such statements and the reasons. It is updated, and is used
-    again for a card whose statements get no answer.
+    ``support`` maps each draft to its last comparison, and is updated. Statements that have not
+    changed since are not compared again.
     """
-    statements = {name: list_statements(card.sketch) for name, card in cards.items()}
-    prompts = {
-        draft.id: build_support_prompt(draft, statements[draft.id])
+    statements = {
+        draft.id: list_statements(cards[draft.id].sketch)
         for draft in drafts
         if not cards[draft.id].is_empty
     }
-    answers = _ask_all(prompts, ask)
+    prompts = {
+        draft.id: build_support_prompt(draft, statements[draft.id])
+        for draft in drafts
+        if draft.id in statements
+        and (draft.id not in support or not support[draft.id].covers(statements[draft.id]))
+    }
+    for name, answer in _ask_all(prompts, ask).items():
+        support[name] = read_support(answer, statements[name], before=support.get(name))
     checked: dict[str, _Card] = {}
-    for name in prompts:
-        found = read_unsupported(answers.get(name, {}), statements[name])
-        if found is not None:
-            unsupported[name] = found
-        known = unsupported.get(name, {})
-        sketch, problems = mark_unsupported(cards[name].sketch, known)
+    for name, own in statements.items():
+        result = support.get(name, Support())
+        sketch, problems = mark_unsupported(cards[name].sketch, result.unsupported)
         checked[name] = replace(
             cards[name],
             sketch=sketch,
             problems=(*cards[name].problems, *problems),
-            remark=NOT_COMPARED if found is None else "",
+            remark="" if result.covers(own) else NOT_COMPARED,
         )
     return checked
 
@@ -495,8 +499,13 @@ def find_quote(evidence: str, quote: str) -> str:
     The place is the name of a file or the heading above the quote. Line breaks are ignored. The
     quote may have the marks of a diff or a quotation at the starts of its lines, or none of them.
     """
-    for flat in (_flatten_without_marks, _flatten):
-        wanted = flat(quote)
+    forms = (
+        (_flatten_without_marks, _flatten_without_marks),
+        (_flatten_without_one_mark, _flatten),
+        (_flatten, _flatten),
+    )
+    for flat, flat_quote in forms:
+        wanted = flat_quote(quote)
         at = flat(evidence).find(wanted)
         is_short = len(wanted.split()) < _SHORT_QUOTE and len(wanted) < 4 * _SHORT_QUOTE
         if at < 0 or is_short:
@@ -521,6 +530,11 @@ def _flatten(text: str) -> str:
 
 def _flatten_without_marks(text: str) -> str:
     return _flatten(_LINE_START.sub("", text))
+
+
+def _flatten_without_one_mark(text: str) -> str:
+    """Keep the marks that the lines of a diff or a quotation have themselves, as in "+- item"."""
+    return _flatten(_LINE_MARK.sub("", text))
 
 
 def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:

@@ -10,7 +10,7 @@ from lessons_kb.cards.sketch import Sketch
 from lessons_kb.mining.draft_text import NOT_SHOWN, TITLE_NOT_SHOWN
 from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.text.sentences import split_sentences
-from lessons_kb.values import replace
+from lessons_kb.values import field, frozen, replace
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ITEM = "- [ ] "
@@ -31,27 +31,64 @@ def list_statements(sketch: Sketch) -> list[str]:
 
 def _split(line: str) -> list[str]:
     """Return the statements of a line: one for an item, or one for each sentence."""
-    return [line.removeprefix(_ITEM)] if line.startswith(_ITEM) else split_sentences(line)
+    if line.startswith(_ITEM):
+        return [line.removeprefix(_ITEM)]
+    return split_sentences(line) or [*filter(None, [line.strip()])]
 
 
-def read_unsupported(answer: Mapping[str, Any], statements: Sequence[str]) -> dict[str, str] | None:
+@frozen
+class Support:
+    """The result of the comparisons of a draft's statements with its evidence."""
+
+    compared: frozenset[str] = frozenset()
+    """The statements that were compared."""
+    unsupported: Mapping[str, str] = field(default_factory=dict)
+    """Maps each statement that the evidence does not support to the reason."""
+
+    def covers(self, statements: Sequence[str]) -> bool:
+        """Return whether all of these statements were compared."""
+        return self.compared.issuperset(statements)
+
+
+def read_support(
+    answer: Mapping[str, Any], statements: Sequence[str], *, before: Support | None = None
+) -> Support:
     """Return the statements that an answer calls unsupported, each with its reason.
 
-    The result is None if the answer does not say which statements they are.
+    If a part of the answer names no statement, the statements do not count as compared. What
+    ``before`` says of other statements, and of all of them in this case, is kept.
     """
+    before = before or Support()
     found = answer.get("unsupported")
-    if not isinstance(found, list):
-        return None
+    entries = found if isinstance(found, list) else []
     unsupported: dict[str, str] = {}
-    for entry in found:
+    is_whole = isinstance(found, list)
+    for entry in entries:
         parts = entry if isinstance(entry, Mapping) else {"number": entry}
-        number = str(parts.get("number", ""))
-        if not re.fullmatch(r"[1-9]\d{0,3}", number) or int(number) > len(statements):
-            return None
+        number = _read_number(parts.get("number"))
+        if not 1 <= number <= len(statements):
+            is_whole = False
+            continue
         why = parts.get("why")
         reason = clean_line(why) if isinstance(why, str) else ""
-        unsupported[statements[int(number) - 1]] = shorten(reason, _MAX_WHY)
-    return unsupported
+        unsupported[statements[number - 1]] = shorten(reason, _MAX_WHY)
+    kept = {
+        text: why
+        for text, why in before.unsupported.items()
+        if not (is_whole and text in statements)
+    }
+    return Support(
+        compared=before.compared.union(statements if is_whole else ()),
+        unsupported={**kept, **unsupported},
+    )
+
+
+def _read_number(value: object) -> int:
+    """Return the number of a statement, or 0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    digits = str(value)
+    return int(digits) if re.fullmatch(r"\d{1,4}", digits) else 0
 
 
 def mark_unsupported(sketch: Sketch, unsupported: Mapping[str, str]) -> tuple[Sketch, list[str]]:
@@ -65,9 +102,8 @@ def mark_unsupported(sketch: Sketch, unsupported: Mapping[str, str]) -> tuple[Sk
         sections[name] = "\n".join(_mark(line, own) for line in sections[name].splitlines())
     if sketch.title in own and sections:
         first = next(iter(sections))
-        sections[first] = (
-            f"{_comment(f'{TITLE_NOT_SHOWN}: {own[sketch.title]}')}\n\n{sections[first]}"
-        )
+        mark = _comment(own[sketch.title], TITLE_NOT_SHOWN)
+        sections[first] = f"{mark}\n\n{sections[first]}"
     problems = [
         f"the evidence does not support {shorten(text, _MAX_SHOWN)!r}{f': {why}' if why else ''}"
         for text, why in own.items()
@@ -75,15 +111,15 @@ def mark_unsupported(sketch: Sketch, unsupported: Mapping[str, str]) -> tuple[Sk
     return replace(sketch, sections=sections), problems
 
 
-def _comment(reason: str) -> str:
+def _comment(reason: str, remark: str = NOT_SHOWN) -> str:
     """Return a mark with a reason, as a comment. A comment must not contain its own end."""
     plain = re.sub(r"<!--|-->|-{2,}", "-", reason).strip()
-    return f"<!-- {NOT_SHOWN}{f': {plain}' if plain else ''} -->"
+    return f"<!-- {remark}{f': {plain}' if plain else ''} -->"
 
 
 def _mark(line: str, unsupported: Mapping[str, str]) -> str:
     texts = _split(line)
-    if _COMMENT.search(line) or not any(text in unsupported for text in texts):
+    if _COMMENT.fullmatch(line.strip()) or not any(text in unsupported for text in texts):
         return line
     marked = " ".join(
         f"{text} {_comment(unsupported[text])}" if text in unsupported else text for text in texts

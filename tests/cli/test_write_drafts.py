@@ -10,7 +10,7 @@ import pytest
 from lessons_kb.brain.make_brain import write_first_lesson
 from lessons_kb.cards.sketch import Sketch
 from lessons_kb.writers.complete import find_quote
-from lessons_kb.writers.support import list_statements, mark_unsupported, read_unsupported
+from lessons_kb.writers.support import list_statements, mark_unsupported, read_support
 from tests.kit import commit, git, make_brain, write
 from tests.sessions import card
 
@@ -91,7 +91,7 @@ def test_a_draft_is_completed_with_quotes_that_are_checked(lessons, draft, write
     assert "- [ ] Test that a retry charges once\n  <!-- NOT IN THE EVIDENCE -->" in text
     assert "regex: 'post\\(card\\)'" in text
     assert "## Evidence" in text
-    first, tasks, support, second, _support = writer.asked()
+    first, tasks, support, second = writer.asked()
     assert "2. The bank books each request without a key." in support["prompt"]
     assert (first["files"], first["hooks"]) == ([], "0")
     assert "Write two prompts" in tasks["prompt"]
@@ -107,7 +107,7 @@ def test_tasks_that_another_call_wrote_have_to_find_the_card(lessons, draft, wri
     done = lessons("review", "--yes", "--with", writer(says(GOOD, TASKS)))
     assert "1 of 2 tasks that another call wrote find it, 1 without its symptoms" in done.err
     assert "the task 'add a page with the newest invoices" in done.err
-    _card, tasks, _support, second, _support = [call["prompt"] for call in writer.asked()]
+    _card, tasks, _support, second = [call["prompt"] for call in writer.asked()]
     assert "The bank books each request without a key." in tasks
     for hidden in (GOOD["title"], *GOOD["symptoms"]):
         assert hidden not in tasks
@@ -125,7 +125,7 @@ def test_what_another_call_finds_unsupported_is_sent_back_and_marked(lessons, dr
     second = writer.asked()[3]["prompt"]
     assert "does not support 'Send `key` with `post`.': it guesses -- 3" in second
     text = read(lessons, draft).partition("## Evidence")[0]
-    assert "<!-- NOT IN THE EVIDENCE: the title: it guesses - 1 -->" in text
+    assert "<!-- TITLE NOT IN THE EVIDENCE: it guesses - 1 -->" in text
     assert "<!-- “return post(card)” (pay.py) -->" in text
     assert "Send `key` with `post`. <!-- NOT IN THE EVIDENCE: it guesses - 3 -->" in text
     mark = "<!-- NOT IN THE EVIDENCE: it guesses - 5 -->"
@@ -137,21 +137,24 @@ def test_what_another_call_finds_unsupported_is_sent_back_and_marked(lessons, dr
 
 
 def test_a_mark_stays_if_no_second_comparison_succeeds(lessons, draft, writer):
+    again = {**GOOD, "fix": "Send `key` with each `post`."}
     body = (
-        f"answers = {[GOOD, {'unsupported': [2]}]!r}\n"
-        "if 'numbered statements' not in prompt: print(json.dumps(answers[0]))\n"
-        "elif os.path.exists(str(log) + '.once'): sys.exit(1)\n"
-        "else: open(str(log) + '.once', 'w').close(); print(json.dumps(answers[1]))"
+        f"answers = {[GOOD, again, {'unsupported': [2]}]!r}\n"
+        "once = pathlib.Path(str(log) + '.once')\n"
+        "if 'numbered statements' not in prompt:\n"
+        "    print(json.dumps(answers['Your first answer' in prompt]))\n"
+        "elif once.exists(): sys.exit(1)\n"
+        "else: once.touch(); print(json.dumps(answers[2]))"
     )
     done = lessons("review", "--yes", "--with", writer(body))
-    assert "its statements were not compared with the evidence" in done.err
+    assert "not all of its statements were compared with the evidence" in done.err
     text = read(lessons, draft)
     assert "The bank books each request without a key. <!-- NOT IN THE EVIDENCE -->" in text
 
 
 def test_a_card_that_was_not_compared_says_so(lessons, draft, writer):
     done = lessons("review", "--yes", "--with", writer(says(GOOD, support={"unsupported": "all"})))
-    assert "its statements were not compared with the evidence" in done.err
+    assert "not all of its statements were compared with the evidence" in done.err
     second = writer.asked()[3]["prompt"]
     assert "compared" not in second.partition("Wrong with it:")[2]
 
@@ -183,6 +186,11 @@ def test_only_the_unsupported_statement_is_marked():
         ("+++ b/pay.js\n+bar() {\n+  return 1;\n", "bar() {\n+  return 1;"),
         ("+++ b/pay.js\n+bar() {\n+  return 1;\n", "bar() { return 1;"),
         ("+++ b/pay.js\n+return total - tax\n", "return total - tax"),
+        ('+++ b/pay.js\n+  text = "total: "\n+      + count;\n', 'text = "total: " + count;'),
+        (
+            "+++ b/pay.js\n+  - run: make lint\n+  - run: make test\n",
+            "run: make lint - run: make test",
+        ),
     ],
 )
 def test_a_quote_may_keep_the_marks_of_a_diff(evidence, quote):
@@ -220,22 +228,37 @@ def test_no_evidence_can_contain_the_marks_of_its_prompt(lessons, project, mark)
 
 
 @pytest.mark.parametrize(
-    ("unsupported", "found"),
+    ("unsupported", "found", "is_whole"),
     [
-        ([], {}),
-        ([{"number": 1, "why": "a guess"}, {"number": 1, "why": "new"}], {"One": "new"}),
-        ([{"number": "2", "why": None}], {"Two": ""}),
-        ([2, "1"], {"Two": "", "One": ""}),
-        ("all", None),
-        (None, None),
-        ([{"number": 0}], None),
-        ([{"number": 3}], None),
-        ([{"number": True}], None),
-        ([{"number": 1}, {"number": "9" * 5_000}], None),
+        ([], {}, True),
+        ([{"number": 1, "why": "a guess"}, {"number": 1, "why": "new"}], {"One": "new"}, True),
+        ([{"number": "2", "why": None}], {"Two": ""}, True),
+        ([2, "1", 2.0], {"Two": "", "One": ""}, True),
+        ("all", {}, False),
+        (None, {}, False),
+        ([{"number": 0}], {}, False),
+        ([{"number": 3}, {"number": 1, "why": "a guess"}], {"One": "a guess"}, False),
+        ([{"number": True}, 1.5, "9" * 5_000], {}, False),
     ],
 )
-def test_an_answer_names_statements_by_their_numbers(unsupported, found):
-    assert read_unsupported({"unsupported": unsupported}, ["One", "Two"]) == found
+def test_an_answer_names_statements_by_their_numbers(unsupported, found, is_whole):
+    support = read_support({"unsupported": unsupported}, ["One", "Two"])
+    assert (support.unsupported, support.covers(["One", "Two"])) == (found, is_whole)
+
+
+def test_a_comparison_that_fails_keeps_what_the_last_one_said():
+    first = read_support({"unsupported": [1, 2]}, ["One", "Two"])
+    failed = read_support({}, ["One", "Three"], before=first)
+    assert failed.unsupported == {"One": "", "Two": ""}
+    assert not failed.covers(["One", "Three"])
+    again = read_support({"unsupported": [2]}, ["One", "Three"], before=first)
+    assert again.unsupported == {"Two": "", "Three": ""}
+    assert again.covers(["One", "Two", "Three"])
+
+
+@pytest.mark.parametrize("fix", ["```py clear()``` must be called. It helps.", "~~~ It helps."])
+def test_a_fix_that_begins_with_a_fence_is_a_statement(fix):
+    assert fix in list_statements(Sketch(title="Send", sections={"Fix": fix}))
 
 
 def test_the_review_says_that_only_the_background_was_tested(lessons, draft, writer):

@@ -289,9 +289,11 @@ def test_a_completed_draft_is_shown_beside_its_evidence(drive, golden, brain, ri
     text = brain.drafts.get(ripe).text.replace(
         "second order.\n", "second order.\n\n<!-- “job ran twice” (jobs/mail.py) -->\n"
     )
-    title = "<!-- NOT IN THE EVIDENCE: the title: it names no customer -->"
+    title = "<!-- TITLE NOT IN THE EVIDENCE: it names no customer -->"
     text = text.replace("## Root Cause\n", f"## Root Cause\n\n{title}\n", 1)
-    text = text.replace("each mail\n", "each mail <!-- NOT IN THE EVIDENCE: no test shows it -->\n")
+    text = text.replace(
+        "each mail\n", "each mail <!-- NOT IN THE EVIDENCE: the title says so -->\n"
+    )
     assert text.count("NOT IN THE EVIDENCE") == 2
     evidence = "## Evidence\n\nCommit `1a2b`: Send mails once\n\n> the job ran twice\n"
     brain.drafts.rewrite(ripe, f"{text}\n{evidence}", digest=brain.drafts.get(ripe).digest)
