@@ -29,6 +29,7 @@ _IS_EDITED = re.compile(
 _NEGATION = re.compile(
     r"\b(?:not|no(?!-)|without|but|except|unless|\w+n['\u2019]t)\b", re.IGNORECASE
 )
+_CODE = re.compile(r"(`[^`]*`)")
 _FILLER = re.compile(
     r"\b(?:by\s+hand|(?:that|which)\s+(?:is|are|lives?|sits?)(?=\s+(?:in|inside|under|within)\b))",
     re.IGNORECASE,
@@ -83,7 +84,7 @@ _MOST_WORDS, _LONGEST_TAIL = 8, 2
 
 def is_negated(said: str) -> bool:
     """Return whether a clause says what is not done, or where not."""
-    return bool(_NEGATION.search(re.sub(r"`[^`]*`", " ", said)))
+    return bool(_NEGATION.search(_CODE.sub(" ", said)))
 
 
 def find_edited_places(said: str, places: Sequence[str]) -> list[str]:
@@ -91,7 +92,10 @@ def find_edited_places(said: str, places: Sequence[str]) -> list[str]:
 
     ``places`` are the names of files and folders in the clause, without backticks.
     """
-    said = _GLOB.sub("in", _FILLER.sub("", said))
+    parts = _CODE.split(said)
+    said = "".join(
+        part if _CODE.fullmatch(part) else _GLOB.sub("in", _FILLER.sub("", part)) for part in parts
+    )
     passive = _IS_EDITED.match(said)
     if passive:
         return [place for place in places if f"`{place}`" in passive["places"]]
@@ -128,7 +132,7 @@ def _find(said: str, place: str) -> int:
 
 def _is_object(verb: str, before: str) -> bool:
     """Return whether the words between a verb and a place make the place what is edited."""
-    plain = re.sub(r"`[^`]*`", "x", before).casefold()
+    plain = _CODE.sub("x", before).casefold()
     words = [*filter(None, (word.strip("`,;:()\"'") for word in plain.split()))]
     if len(words) > _MOST_WORDS or any(map(_OF_ANOTHER.fullmatch, words)):
         return False

@@ -505,6 +505,10 @@ def test_each_edited_place_is_named_once():
     names = ["package.json", "web/package.json"]
     found = find_edited_places("When you change `web/package.json`/`package.json`", names)
     assert found == ["web/package.json", "package.json"]
+    matching = ["src/matching.ts", "by hand/a.ts"]
+    assert (
+        find_edited_places("When you edit `src/matching.ts`, `by hand/a.ts`", matching) == matching
+    )
     passive = find_edited_places("If `package.json` or `web/package.json` changes", names)
     assert passive == names
 
