@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import EXAMPLE, HERE, DataError, read_rows
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, SHOWN, STATES, Card, Edit, Event, Evidence
-from lessons_kb.outcome.post_check import find_evidence, read_command
+from lessons_kb.outcome.session_evidence import find_evidence, read_command
 from lessons_kb.postcheck.closing_line import read_closings
 from lessons_kb.postcheck.item_states import check_items, find_unaddressed_items, read_texts
 from lessons_kb.text.paths import find_paths

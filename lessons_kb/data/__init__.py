@@ -14,8 +14,8 @@ from lessons_kb.on_demand import READ_TOML, load
 _FOLDER = os.path.dirname(__file__)
 COMPILED = (
     *("agent_tools", "bigram_scripts", "card_keys", "failure_texts", "guard_texts", "headings"),
-    *("homoglyphs", "mining_signals", "secrets", "shell_programs", "stemming_exceptions"),
-    *("token_weights", "tool_arguments", "user_phrases"),
+    *("homoglyphs", "languages", "mining_signals", "secrets", "shell_programs"),
+    *("stemming_exceptions", "token_weights", "tool_arguments", "user_phrases"),
 )
 """The TOML files that an event of an agent or the edit of a card needs. The folder ``compiled`` has
 them as JSON, which a process without a daemon reads in a tenth of the time. After a change of such

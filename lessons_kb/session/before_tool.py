@@ -30,7 +30,6 @@ import itertools
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from glob import has_magic, iglob
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
@@ -76,9 +75,7 @@ from lessons_kb.model import (
     Card,
     Preflight,
 )
-from lessons_kb.on_demand import SHARED_SERVER, load
-from lessons_kb.outcome.post_check import find_session_evidence
-from lessons_kb.postcheck.item_states import check_items
+from lessons_kb.on_demand import FIND_FILES, ITEM_STATES, SESSION_EVIDENCE, SHARED_SERVER, load
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities
 from lessons_kb.session.state import Held, Hook, is_kept_back
 from lessons_kb.session.turn_lessons import (
@@ -108,6 +105,7 @@ _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50
 _MAX_CHANGED = 1_000
 """Maximum files that one command may change, including files below a folder that it removes."""
+_WILDCARDS = frozenset("*?[")
 _DEEP = 3
 """A pattern with wildcards in this number of folders is not expanded, because it may match the
 whole disk.
@@ -509,8 +507,10 @@ def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[st
     if not in_context:
         return frozenset()
     event, after = hook.event, hook.state.after
-    evidence = find_session_evidence(hook.journal, event.session, hook.brains.members, after=after)
-    items = check_items(in_context, "", evidence).items
+    evidence = load(SESSION_EVIDENCE).find_session_evidence(
+        hook.journal, event.session, hook.brains.members, after=after
+    )
+    items = load(ITEM_STATES).check_items(in_context, "", evidence).items
     return frozenset(item.item for item in items if item.state == SHOWN)
 
 
@@ -719,10 +719,13 @@ def _expand_named(command: str, folder: str, *, look: bool) -> Iterator[str]:
 
 def _expand_wildcards(full_pattern: str, written: str) -> Iterable[str]:
     """Return the files that match ``full_pattern``, which the command spells ``written``."""
-    wildcards = sum(map(has_magic, written.split("/")))
+    wildcards = sum(not _WILDCARDS.isdisjoint(part) for part in written.split("/"))
     if wildcards >= _DEEP:
         return ()
-    return iglob(full_pattern) if wildcards else (full_pattern,)
+    if not wildcards:
+        return (full_pattern,)
+    files: Iterable[str] = load(FIND_FILES).iglob(full_pattern)
+    return files
 
 
 def _is_absent_file(path: str) -> bool:

@@ -14,12 +14,11 @@ from lessons_kb.on_demand import PACK_ALL, RENDER, SHARED_SERVER, load
 from lessons_kb.outcome.post_check import (
     check_answer,
     count_items,
-    find_session_evidence,
-    is_change,
     judge,
     note_checked,
     settle,
 )
+from lessons_kb.outcome.session_evidence import find_session_evidence, is_change
 from lessons_kb.postcheck.ignored_items import MOST, find_ignored
 from lessons_kb.session.agent_record import find_answer
 from lessons_kb.session.draft_process import start_drafting

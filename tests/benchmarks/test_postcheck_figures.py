@@ -15,7 +15,7 @@ from benchmarks.judgement.postcheck import (
     surround,
 )
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, SHOWN, STATES
-from lessons_kb.outcome.post_check import find_evidence
+from lessons_kb.outcome.session_evidence import find_evidence
 
 LEAST = {
     "dev": (400, 80, 9),

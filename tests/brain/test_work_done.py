@@ -6,7 +6,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.model import Event
-from lessons_kb.outcome.post_check import find_evidence
+from lessons_kb.outcome.session_evidence import find_evidence
 
 PATCH = """\
 *** Begin Patch

@@ -174,6 +174,12 @@ EVENTS = {
         "tool_response": {"stdout": "a.py\n", "stderr": "", "interrupted": False},
         "tool_use_id": "call-1",
     },
+    "edit": {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
+        "tool_use_id": "call-2",
+    },
 }
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb.model import Card, Edit, Evidence
-from lessons_kb.outcome.post_check import read_command
+from lessons_kb.outcome.session_evidence import read_command
 from lessons_kb.postcheck.ignored_items import find_ignored
 from lessons_kb.postcheck.item_states import check_items
 

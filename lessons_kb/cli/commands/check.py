@@ -32,7 +32,8 @@ from lessons_kb.find.project_detection import detect_diff
 from lessons_kb.freshness.change_effects import TURNED, Effect, find_effects
 from lessons_kb.ledger.given import find_given
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, Finding, as_data
-from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence
+from lessons_kb.outcome.diff_evidence import read_change, read_diff_evidence
+from lessons_kb.outcome.post_check import check_last, judge
 from lessons_kb.postcheck.item_states import check_items, read_texts
 from lessons_kb.process.git import Diff
 from lessons_kb.store.journal import ASKED

@@ -27,7 +27,7 @@ from lessons_kb.find.project_detection import (
     list_tree,
 )
 from lessons_kb.model import Card, Finding, as_data
-from lessons_kb.outcome.post_check import read_change
+from lessons_kb.outcome.diff_evidence import read_change
 from lessons_kb.store.files import relative, write_export
 from lessons_kb.text.sanitize import counted, visible
 
