@@ -1,12 +1,14 @@
 """The laws of the package: who may import what, and who may touch a disk."""
 
 import ast
+import importlib
 import json
 import re
 import subprocess
 import sys
 from functools import cache
 
+from lessons_kb import on_demand
 from tests.kit import ROOT, Claude, run_python, write
 
 PACKAGE = ROOT / "lessons_kb"
@@ -239,6 +241,20 @@ def test_imports_stand_at_the_top_but_those_of_heavy_packages():
 def test_the_table_of_heavy_packages_is_about_what_is_imported():
     names = {name for file in files() for name in imported(walk(file))}
     assert {one for one in ON_FIRST_USE if not any(is_one_of(n, {one}) for n in names)} == set()
+
+
+def test_a_module_that_is_loaded_by_name_has_what_is_used_of_it():
+    used = {
+        (getattr(on_demand, name), attribute)
+        for path in PACKAGE.rglob("*.py")
+        for name, attribute in re.findall(
+            r"\bload\(([A-Z_]+)\)\s*\.\s*(\w+)", path.read_text("utf-8")
+        )
+    }
+    assert len(used) > 100
+    ours = [(name, attribute) for name, attribute in used if name.startswith("lessons_kb.")]
+    missing = [one for one in ours if not hasattr(importlib.import_module(one[0]), one[1])]
+    assert missing == []
 
 
 def test_no_files_import_each_other_in_a_circle():
