@@ -114,6 +114,7 @@ class Meaning:
         self._ready: tuple[Model, Vectors] | None = None
         self._loaded: tuple[object, Loaded] | None = None
         self._absent: tuple[object, dict[str, str]] | None = None
+        """The last result of `_find_absent`, with the state of the index and vectors before it."""
         try:
             if settings.model:
                 model = open_model(find_model(settings.model, root=index.root))

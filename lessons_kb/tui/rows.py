@@ -222,6 +222,11 @@ _HEADER_KEYS = ("symptoms", "paths", "detect")
 """The keys of a draft's header that its preview shows, if they are not empty."""
 
 
+def _describe_mark(line: str, remark: str) -> str:
+    """Return a mark of a completed draft, with its reason."""
+    return f"✗ {remark.lower()}{shorten(line.removeprefix(remark), _MAX_COMMENT)}"
+
+
 def _view_draft(draft: Draft, similar_cards: Sequence[str]) -> Preview:
     """Return the compact preview of a draft: its card, and its evidence.
 
@@ -244,14 +249,11 @@ def _view_draft(draft: Draft, similar_cards: Sequence[str]) -> Preview:
         if line.startswith("“"):
             quotes.append(f"[{len(quotes) + 1}] {line}")
             return f"[{len(quotes)}]"
-        for remark in (TITLE_NOT_SHOWN, NOT_SHOWN):
-            if line.startswith(remark):
-                reason = line.removeprefix(remark)
-                mark = f"✗ {remark.lower()}{shorten(reason, _MAX_COMMENT)}"
-                if remark == NOT_SHOWN:
-                    return f"({mark})"
-                facts.append(mark)
-                return ""
+        if line.startswith(TITLE_NOT_SHOWN):
+            facts.append(_describe_mark(line, TITLE_NOT_SHOWN))
+            return ""
+        if line.startswith(NOT_SHOWN):
+            return f"({_describe_mark(line, NOT_SHOWN)})"
         return f"… {shorten(line, _MAX_COMMENT)}"
 
     sections = _read_dense_sections(re.sub(r"(?s)<!--(.*?)-->", replace_comment, body))

@@ -55,7 +55,7 @@ _AT_ONCE = 3
 _MOST_COPIED = 500
 """The number of the brain's cards that are searched in addition to new cards. A larger number
 changes no verdict."""
-NOT_COMPARED = "not all of its statements were compared with the evidence"
+_NOT_COMPARED = "not all of its statements were compared with the evidence"
 _TASKS = 2
 """The number of tasks that have to find a card."""
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
@@ -68,7 +68,9 @@ _MOST_PLACES = 3
 _KEYS = {"topics": "applies-to"}
 """A mapping from each field of a card to its key in the header, if they differ."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
+"""Matches all marks at the start of a line, also those of its own text, as in "+- item"."""
 _LINE_MARK = re.compile(r"(?m)^(?:[ \t]*>|[+-])")
+"""Matches only the mark of the diff or the quotation."""
 
 
 @frozen
@@ -286,7 +288,7 @@ def _check_support(
             cards[name],
             sketch=sketch,
             problems=(*cards[name].problems, *problems),
-            remark="" if result.covers(own) else NOT_COMPARED,
+            remark="" if result.covers(own) else _NOT_COMPARED,
         )
     return checked
 
