@@ -157,7 +157,10 @@ def read_changes(clone: Path, commit: str) -> list[tuple[str, str, str]]:
     """Return (path, removed, added) of each file of code that a commit changed."""
     files: dict[str, tuple[list[str], list[str]]] = {}
     path = ""
-    shown = git(clone, "show", "--format=", "-U0", "--no-renames", commit)
+    try:
+        shown = git(clone, "show", "--format=", "-U0", "--no-renames", commit)
+    except subprocess.CalledProcessError:  # a partial clone lacks the content of a large file
+        return []
     for line in shown.split("\n"):
         if line.startswith("diff --git "):
             path = ""
