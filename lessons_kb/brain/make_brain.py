@@ -177,10 +177,10 @@ def count_files(root: str) -> tuple[int, int]:
     files = scan_brain(root, settings, read_ignored(root)).files
     for path in files:
         try:
-            card = read_document(root, path, settings.folders, limit)[1].card
+            document = read_document(root, path, settings.folders, limit, skip_notes=True)[1]
         except StorageError:
             continue
-        if card is not None and card.kind != NOTE:
+        if document.card is not None and document.card.kind != NOTE:
             cards += 1
     return cards, len(files) - cards
 

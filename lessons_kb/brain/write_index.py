@@ -85,11 +85,14 @@ def _measure_backgrounds(bodies: list[list[str]]) -> list[float]:
 
 
 def read_document(
-    root: str, path: str, folders: Mapping[str, str], max_bytes: int
+    root: str, path: str, folders: Mapping[str, str], max_bytes: int, *, skip_notes: bool = False
 ) -> tuple[bytes, Document]:
-    """Read and parse one file of a brain. Raises StorageError if it cannot be read."""
+    """Read and parse one file of a brain. Raises StorageError if it cannot be read.
+
+    With ``skip_notes``, the text of a file that is not a card is not parsed.
+    """
     data = read_bytes(root, path, limit=max_bytes)
-    return data, parse_bytes(data, path=path, folders=folders)
+    return data, parse_bytes(data, path=path, folders=folders, skip_notes=skip_notes)
 
 
 _NAMES_A_KIND = re.compile(rb"^type:\s*[\"']?(?:lesson|playbook|qa-finding)\b", re.MULTILINE)
@@ -122,7 +125,10 @@ def check_globs(document: Document) -> list[Finding]:
 
 def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
-        data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
+        data, document = read_document(
+            *(root, path, settings.folders, settings.index.max_file_bytes),
+            skip_notes=not settings.notes,
+        )
     except StorageError as error:
         return CatalogueEntry(path=path, findings=(report_unreadable(path, error),))
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()

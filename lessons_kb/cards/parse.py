@@ -42,7 +42,9 @@ _CONFLICT = (
 """A rule, a message and a fix."""
 
 
-def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
+def parse_bytes(
+    data: bytes, *, path: str, folders: Mapping[str, str], skip_notes: bool = False
+) -> Document:
     """Parse the bytes of a file. See ``parse_card``.
 
     Bytes that are not UTF-8, or that include NUL, give a Document with a finding but without a
@@ -55,7 +57,7 @@ def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Docume
             return _unusable(path, 1, "not-utf-8", "the file is UTF-16, not UTF-8")
         line = 1 + data.count(b"\n", 0, error.start)
         return _unusable(path, line, "not-utf-8", f"byte 0x{data[error.start]:02x} is not UTF-8")
-    return parse_card(text, path=path, folders=folders)
+    return parse_card(text, path=path, folders=folders, skip_notes=skip_notes)
 
 
 def _unusable(path: str, line: int, rule: str, message: str) -> Document:
@@ -63,13 +65,16 @@ def _unusable(path: str, line: int, rule: str, message: str) -> Document:
     return Document(card=None, fields={}, findings=(replace(finding, path=path),))
 
 
-def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
+def parse_card(
+    text: str, *, path: str, folders: Mapping[str, str], skip_notes: bool = False
+) -> Document:
     """Parse a Markdown file for the catalogue and the index.
 
     ``path`` is the POSIX path of the file relative to its brain, and becomes the id of the card.
     ``folders`` maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be
     parsed gives a Document whose ``card`` is None and whose first finding is the reason. A note
-    gets no findings about requirements of cards.
+    gets no findings about requirements of cards. With ``skip_notes``, only the header of a note is
+    read, and its Document has no more than its kind.
     """
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
@@ -95,6 +100,8 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     kind = kind or kind_of(path, folders)
     if is_note_name(path.rpartition("/")[2]) and in_mapped_folder(path, folders):
         kind = NOTE  # the README of a folder describes the folder
+    if kind == NOTE and skip_notes:
+        return Document(card=Card(id=path, kind=NOTE, title=_stem(path)), fields={})
     if kind == NOTE:
         # Many notes begin with a thematic break, which is not a damaged header.
         softened = [replace(problem, level="warning") for problem in reading.problems]

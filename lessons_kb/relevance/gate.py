@@ -52,15 +52,19 @@ def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
     return _log_odds(confidence) + _earlier(at_prompt) >= _log_odds(AFTER_PROMPT.together)
 
 
-def is_due(confidence: float, nats: float, *, at_prompt: float = 0.0) -> bool:
+def is_due(
+    confidence: float, nats: float, *, at_prompt: float = 0.0, removes: bool = False
+) -> bool:
     """Return whether to give a card before a change.
 
     ``confidence`` is the gate's confidence for the text of the change. ``nats`` is the information
-    of the code names that the change shares with this card and few others.
+    of the code names that the change shares with this card and few others. With ``removes``, the
+    change only removes such names and does not contain the words of the card's title.
     """
     if confidence <= 0 or not has_enough_names(nats, at_prompt=at_prompt):
         return False
-    return _log_odds(confidence) + nats + _earlier(at_prompt) >= AFTER_PROMPT.change
+    least = AFTER_PROMPT.removal if removes else AFTER_PROMPT.change
+    return _log_odds(confidence) + nats + _earlier(at_prompt) >= least
 
 
 def has_enough_names(nats: float, *, at_prompt: float = 0.0) -> bool:
@@ -71,15 +75,10 @@ def has_enough_names(nats: float, *, at_prompt: float = 0.0) -> bool:
     return nats + _earlier(at_prompt) >= AFTER_PROMPT.least_names
 
 
-def is_about(card: Card, terms: Collection[str], nats: float) -> bool:
-    """Return whether a change is about a card, rather than only about the same code.
-
-    The change must have enough of the words of the card's title, or very many of its names.
-    ``terms`` are the words of the change. ``nats`` is the information of the names that it shares
-    with the card. The result is True for a language that the table lacks.
+def is_named(card: Card, terms: Collection[str]) -> bool:
+    """Return whether a text covers a card's title. The result is True for a language that the table
+    lacks.
     """
-    if nats >= AFTER_PROMPT.many_names:
-        return True
     texts = (card.title, card.why, *card.symptoms, *card.checklist)
     said = sum(nats for term, nats in _weigh_title(card.title).items() if term in terms)
     return said >= AFTER_PROMPT.least_said or not is_known_language(texts)

@@ -118,6 +118,8 @@ class AfterPrompt:
     words of any change resemble some card; the names distinguish the cards."""
     change: float
     """Sum of log odds and nats from which a card is given for a change."""
+    removal: float
+    """The same sum for a change that removes names of the card but not the words of its title."""
     error: float
     """Confidence for the error alone from which a card is given."""
     together: float
@@ -131,10 +133,6 @@ class AfterPrompt:
     least_said: float
     """Share of the information of a card's title that a change must contain. Reason: on seven
     repositories readers found two thirds of such lessons useful, but only half of the others."""
-    many_names: float
-    """Nats of the names that a change and a card share, from which the change need not contain
-    words of the title. Reason: an edit with six distinctive names of a card rewrites what the card
-    is about."""
 
 
 @frozen
@@ -204,13 +202,13 @@ SHAPE = Shape(
 AFTER_PROMPT = AfterPrompt(
     least_names=6.0,
     change=8.0,
+    removal=15.0,
     error=0.95,
     together=0.9,
     earlier=0.5,
     near=0.02,
     surest=0.9999,
     least_said=0.35,
-    many_names=30.0,
 )
 THRESHOLDS = ThresholdRules(
     lessons=0.05,

@@ -24,7 +24,7 @@ from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.model import RULE, SERVED, Card, Hit, Preflight, Query
 from lessons_kb.on_demand import PACK_LESSONS, load
 from lessons_kb.preflight.offers import shown_name
-from lessons_kb.relevance.gate import NEAR, has_enough_names, is_about, is_due, is_sure
+from lessons_kb.relevance.gate import NEAR, has_enough_names, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_inside
 from lessons_kb.text.analyzer import analyze, find_names, get_share
@@ -55,7 +55,7 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
     A change shares words with many lessons of its repository, so words are not sufficient. The
     change must contain names of code that occur in the lesson and in few others. If the confidence
     at the prompt was below ``NEAR``, the change must also contain words of the lesson's title, or
-    very many of its names.
+    remove such a name.
     """
     changed = [change for change in changes if not is_card_file(brains, change.path)]
     parts = [f"{change.path}\n{change.before}\n{change.after}" for change in changed]
@@ -73,7 +73,12 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
         if not is_due(hit.confidence, nats, at_prompt=at_prompt):
             continue
         # The text is analysed only for a lesson that is due.
-        if at_prompt >= NEAR or is_about(card, frozenset(analyze(text)), nats):
+        is_removal = is_due(hit.confidence, nats, at_prompt=at_prompt, removes=True)
+        if (
+            at_prompt >= NEAR
+            or is_named(card, frozenset(analyze(text)))
+            or (is_removal and shared & _find_removed(changes))
+        ):
             lessons.append((brain, card))
     return lessons
 
@@ -91,6 +96,14 @@ def _may_be_due(brains: Brains, names: Collection[str], state: SessionMemory) ->
         return False  # a hook does not wait for a complete index
     at_prompt = max((float(hit.confidence) for hit in state.near), default=0.0)
     return has_enough_names(nats, at_prompt=at_prompt)
+
+
+def _find_removed(changes: Sequence[Change]) -> set[str]:
+    """Return the names of code that some changes remove."""
+    before = find_names("\n".join(change.before for change in changes)[:_MAX_TEXT])
+    if not before:  # such as for a whole new file, which may be large
+        return set()
+    return before - find_names("\n".join(change.after for change in changes))
 
 
 def find_for_error(hook: Hook, text: str) -> list[Found]:

@@ -3,8 +3,9 @@
 import pytest
 
 from lessons_kb.cards.file_kinds import kind_of
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Card
+from lessons_kb.model import NOTE, Card
 from tests.cards.reading import parse
 
 
@@ -116,3 +117,23 @@ def test_the_type_of_a_header_that_cannot_be_read(header, card):
         assert (document.card is None) is card
         if card:
             assert [finding.level for finding in document.findings] == ["error"]
+
+
+@pytest.mark.parametrize(("path", "text"), [
+    ("README.md", "# Title\n\n- [ ] an item\n"),
+    ("lessons/README.md", "---\ntype: lesson\n---\n# Title\n"),
+    ("docs/notes.md", "---\ntitle: [broken\n---\n# Title\n"),
+    ("docs/notes.md", "---\ntype: lesson\n---\n# Title\n"),
+    ("lessons/a.md", "# Title\n\n- [ ] an item\n"),
+    ("docs/rule.md", "---\n\n# A thematic break\n"),
+    ("docs/nul.md", "a\0b"),
+])  # fmt: skip
+def test_a_note_is_recognised_by_its_header_alone(path, text):
+    whole, skipped = (
+        parse_card(text, path=path, folders={"lessons": "lesson"}, skip_notes=skip)
+        for skip in (False, True)
+    )
+    kinds = [document.card and document.card.kind for document in (whole, skipped)]
+    assert kinds[0] == kinds[1]
+    assert (skipped == whole) == (kinds[0] != NOTE)
+    assert not (kinds[0] == NOTE and skipped.body)
