@@ -116,7 +116,7 @@ class Remark(NamedTuple):
 
     ``key`` names a card and file, or a line (`mark_matches`), about which a text may be repeated
     after some prompts. Without the number of a prompt, it is a lesson that a change or error
-    brought (``late …``), or a text about a mistake that was made (``after …``).
+    brought (``turn …``), or a text about a mistake that was made (``after …``).
     """
 
     call: str
@@ -187,7 +187,8 @@ class SessionMemory:
     near: list[NearHit] = field(default_factory=list)
     told: RepeatedAnswer | None = None
     late: int = 0
-    """The number of lessons that changes and errors have brought in this turn."""
+    """The number of lessons that changes and errors have brought in this turn, so after its prompt.
+    The name is stored."""
     stopping: StopOrder | None = None
     """The stop order, which is set if calls continue to fail after guidance."""
     # These fields belong to calls that have not ended yet.
@@ -339,12 +340,12 @@ class SessionMemory:
         self.answered.append(new)
         return new
 
-    def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
+    def note_in_turn(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
         """Return the lessons that no change or error has brought in this session, and record
         them.
         """
         shown = {remark.key for remark in self.shown}
-        keys = {f"late {brain.alias}:{card.id}": (brain, card) for brain, card in found}
+        keys = {f"turn {brain.alias}:{card.id}": (brain, card) for brain, card in found}
         new = [key for key in keys if key not in shown]
         self.shown += [Remark(call, key) for key in new]
         return [keys[key] for key in new]

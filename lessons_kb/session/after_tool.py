@@ -49,11 +49,11 @@ def answer(hook: Hook) -> Answer:
     wrote = _find_written(hook, calls)
     calls_with_lines = [_with_lines(call, wrote) for call in calls]
     events = [*missed.events, *as_seen(calls_with_lines, event.part)]
-    late = _find_late(hook, ended) if event.gives_at(AT_CALL) else []
+    for_error = _find_for_error(hook, ended) if event.gives_at(AT_CALL) else []
     missed_calls = [missed_event for missed_event, *_ in missed.events]
     opened = _find_opened(hook, [*missed_calls, *calls])
     limits: LessonLimits | None = None
-    if late:  # read here, because invalid settings must not lose the event
+    if for_error:  # read here, because invalid settings must not lose the event
         limits = load(TURN_LESSONS).read_limits(brains)
     block = None
     with hook.transaction() as state:
@@ -70,7 +70,7 @@ def answer(hook: Hook) -> Answer:
             load(OPENED_CARDS).note_opened(state, event.context_id, opened, at=hook.now)
         texts = [(GUARD, signal.message) for signal in signals]
         texts += [(MATCH, text) for text in _describe_mistakes(hook, state, wrote, done=is_done)]
-        new = state.note_late(event.id, late) if limits else []
+        new = state.note_in_turn(event.id, for_error) if limits else []
         if limits and new:
             block, given = load(TURN_LESSONS).give(hook, limits, new)
             state.note_given(given)
@@ -135,7 +135,7 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
     return replace(event, output="\n".join(lines)) if lines and not event.tool else event
 
 
-def _find_late(hook: Hook, ended: Event) -> list[Found]:
+def _find_for_error(hook: Hook, ended: Event) -> list[Found]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
     detected = load(DETECTION).find_detected(hook.brains, (), failures=[ended.output])

@@ -174,11 +174,11 @@ def answer(hook: Hook) -> Answer:
     changed = redact_short(call.changed[0])[:200] if call.changed else ""
     hook.occasion = f"change {changed}" if changed else "command"
     brains, concerns = _find_concerns(hook, call)
-    late = find_for_change(hook, brains, call.changes)
+    for_change = find_for_change(hook, brains, call.changes)
     before = None  # the present mistakes in its files, to determine later which mistakes it adds
     if call.written and has_detectors(hook.brains):
         before = find_in_files(hook.brains, call.written, hook.scope)
-    if not (concerns or late or before is not None):
+    if not (concerns or for_change or before is not None):
         return NOTHING
     can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
     # A client of a server gets the ids of cards, not their paths on the server.
@@ -190,17 +190,21 @@ def answer(hook: Hook) -> Answer:
         concern for concern in concerns if not is_kept_back(hook, concern.brain, concern.card)
     ]
     others = [concern for concern in others if not is_kept_back(hook, concern.brain, concern.card)]
-    new_lessons = [lesson for lesson in late if not is_in_context(known, *lesson)]
+    new_lessons = [lesson for lesson in for_change if not is_in_context(known, *lesson)]
     too_many = new_lessons[MOST - hook.state.late :]
-    late = [lesson for lesson in late if lesson not in too_many and not is_kept_back(hook, *lesson)]
+    for_change = [
+        lesson
+        for lesson in for_change
+        if lesson not in too_many and not is_kept_back(hook, *lesson)
+    ]
     gates = [
         concern for concern in concerns if concern.mistake or not _is_heeded(concern.card, call)
     ]
     mistakes = [concern.mistake for concern in concerns if concern.mistake and call.changes]
     texts_after = [(mistake, tell_after(mistake, directory)) for mistake in mistakes]
     cards = [(concern.brain, concern.card) for concern in concerns]
-    done = _find_done(hook, known, [*cards, *late])
-    in_context = [lesson for lesson in [*cards, *late] if is_in_context(known, *lesson)]
+    done = _find_done(hook, known, [*cards, *for_change])
+    in_context = [lesson for lesson in [*cards, *for_change] if is_in_context(known, *lesson)]
     # The index is a file, so it is asked before the journal is locked.
     short_names = {(brain, card): shorten_id(brain, card.id) for brain, card in in_context}
     # A claim is a file, too.
@@ -220,7 +224,7 @@ def answer(hook: Hook) -> Answer:
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         refusing = _list_named(claimed) if ruling.refusal else []
         reminding = partial(_remind, refusing=refusing, short_names=short_names, done=done)
-        block, texts = _give_cards(hook, state, limits, concerns, late, directory, reminding)
+        block, texts = _give_cards(hook, state, limits, concerns, for_change, directory, reminding)
         named = _name_others(hook, state, others, directory)
         texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
         waiting = list(state.waiting)
@@ -405,7 +409,7 @@ def _give_cards(
     state: SessionMemory,
     limits: LessonLimits,
     concerns: Sequence[_Concern],
-    late: list[Found],
+    for_change: list[Found],
     directory: str,
     reminding: Callable[[Found], str],
 ) -> tuple[Preflight, list[tuple[str, str]]]:
@@ -438,9 +442,9 @@ def _give_cards(
             keys |= dict.fromkeys(concern.files.values())
     state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
     known = find_known(limits.reinject_after, event.context_id)
-    late = state.note_late(event.id, late)
-    state.late += sum(not is_in_context(known, *lesson) for lesson in late)
-    cards |= dict.fromkeys(late, True)
+    for_change = state.note_in_turn(event.id, for_change)
+    state.late += sum(not is_in_context(known, *lesson) for lesson in for_change)
+    cards |= dict.fromkeys(for_change, True)
     repeatable = [lesson for lesson, is_useful in cards.items() if is_useful]
     repeated = [lesson for lesson in repeatable if is_in_context(known, *lesson)][:MOST]
     reminders: dict[str, str] = {}
