@@ -26,25 +26,19 @@ only a broad glob matches the call. Later calls get nothing until some prompts h
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
-from lessons_kb.calls.command_lines import find_changed, find_run, is_known, is_patch_command
-from lessons_kb.calls.parse_call import find_changes, find_documents, find_folder, parse_call
-from lessons_kb.detect.change import Change
-from lessons_kb.find.broad_paths import is_narrow, walk_files
+from lessons_kb.find.broad_paths import is_narrow
 from lessons_kb.find.detection import (
     Detected,
     find_detected,
     find_in_files,
     has_detectors,
     mark_matches,
-    place_change,
-    place_creation,
 )
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED_TEXT, name_act
@@ -75,7 +69,8 @@ from lessons_kb.model import (
     Card,
     Preflight,
 )
-from lessons_kb.on_demand import FIND_FILES, ITEM_STATES, SESSION_EVIDENCE, SHARED_SERVER, load
+from lessons_kb.on_demand import ITEM_STATES, SESSION_EVIDENCE, SHARED_SERVER, load
+from lessons_kb.session.call_effects import CallEffects, read_effects
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities
 from lessons_kb.session.state import Held, Hook, is_kept_back
 from lessons_kb.session.turn_lessons import (
@@ -96,20 +91,11 @@ from lessons_kb.session.turn_lessons import (
 from lessons_kb.store.gate_refusals import Refusals
 from lessons_kb.store.journal import AT_CALL, TITLE, TITLES
 from lessons_kb.store.scan import signature
-from lessons_kb.text.paths import relative_path, show_path
+from lessons_kb.text.paths import show_path
 from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import excerpt, redact_short
-from lessons_kb.values import field, frozen, replace
+from lessons_kb.values import frozen, replace
 
-_CHANGES = ("edit", "create", "remove")
-_MAX_FILES = 50
-_MAX_CHANGED = 1_000
-"""Maximum files that one command may change, including files below a folder that it removes."""
-_WILDCARDS = frozenset("*?[")
-_DEEP = 3
-"""A pattern with wildcards in this number of folders is not expanded, because it may match the
-whole disk.
-"""
 _MAX_ASKED = 4_000
 """Maximum characters that are stored of the prompt for a subagent."""
 _MAX_NAMED = 3
@@ -142,6 +128,33 @@ class _Concern:
         return mark_matches([self.mistake] if self.mistake else [])
 
 
+@frozen
+class _Matter:
+    """What was read about a call before the journal is locked."""
+
+    directory: str
+    """The directory to which the paths in texts are relative."""
+    limits: LessonLimits
+    concerns: Sequence[_Concern]
+    """The cards to give with the call."""
+    others: Sequence[_Concern]
+    """The cards to name by title."""
+    for_change: list[Found]
+    """The lessons that the text of the call is surely about."""
+    gates: Sequence[_Concern]
+    """The cards that the call does not heed. These may refuse it, or ask about it."""
+    claimed: Sequence[_Concern]
+    """The cards that refuse it. See `_claim_refusals`."""
+    before: Sequence[Detected] | None
+    """The mistakes that its files contain now, or None if they are not needed."""
+    texts_after: Sequence[tuple[Detected, str]]
+    """The mistakes that it is about to make, each with the text for after the call."""
+    short_names: Mapping[Found, str]
+    """The short names of the cards that the session already has."""
+    done: Container[str]
+    """The items of these cards that this turn has shown to be done."""
+
+
 def answer(hook: Hook) -> Answer:
     """Refuse a call, let the user decide, or give the cards about the call. See the table above.
 
@@ -156,15 +169,9 @@ def answer(hook: Hook) -> Answer:
         return NOTHING
     if line := _take_stop(hook):
         return Answer(stop_line=line)
-    if event.spawns is not None:  # the event at the start of a subagent does not have its prompt
-        kind, asked = event.spawns
-        inherits = "yes" if event.spawn_inherits else None
-        spawned = SpawnedAgent(kind, excerpt(asked, _MAX_ASKED), inherits)
-        with lend_memory(hook.journal, event.session) as state:
-            name = f"spawn {event.call}"
-            if state.answer_once(name, event.token, number=0, at=hook.now) is not None:
-                state.spawned.append(spawned)
-    call = _read_call(hook)
+    if event.spawns is not None:
+        _record_spawn(hook, *event.spawns)
+    call = read_effects(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
     if event.gates_of_last_index and any(brain.is_being_built() for brain in brains.members):
@@ -173,23 +180,42 @@ def answer(hook: Hook) -> Answer:
             return answer
     changed = redact_short(call.changed[0])[:200] if call.changed else ""
     hook.occasion = f"change {changed}" if changed else "command"
+    can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
+    matter = _read_matter(hook, call, can)
+    return _settle(hook, can, matter) if matter else NOTHING
+
+
+def _record_spawn(hook: Hook, kind: str, asked: str) -> None:
+    """Record the prompt of a subagent, because the event at its start does not have it."""
+    event = hook.event
+    inherits = "yes" if event.spawn_inherits else None
+    spawned = SpawnedAgent(kind, excerpt(asked, _MAX_ASKED), inherits)
+    with lend_memory(hook.journal, event.session) as state:
+        name = f"spawn {event.call}"
+        if state.answer_once(name, event.token, number=0, at=hook.now) is not None:
+            state.spawned.append(spawned)
+
+
+def _read_matter(hook: Hook, call: CallEffects, can: Capabilities) -> _Matter | None:
+    """Return all that is needed to answer a call, or None if no card is about it."""
+    event = hook.event
     brains, concerns = _find_concerns(hook, call)
     for_change = find_for_change(hook, brains, call.changes)
-    before = None  # the present mistakes in its files, to determine later which mistakes it adds
+    before = None
     if call.written and has_detectors(hook.brains):
         before = find_in_files(hook.brains, call.written, hook.scope)
     if not (concerns or for_change or before is not None):
-        return NOTHING
-    can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
+        return None
     # A client of a server gets the ids of cards, not their paths on the server.
     directory = brains.members[0].root if event.posted else hook.working_directory
     limits = read_limits(brains)
     known = find_known(limits.reinject_after, event.context_id)
+
+    def is_free(concern: _Concern) -> bool:
+        return not is_kept_back(hook, concern.brain, concern.card)
+
     concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
-    concerns = [
-        concern for concern in concerns if not is_kept_back(hook, concern.brain, concern.card)
-    ]
-    others = [concern for concern in others if not is_kept_back(hook, concern.brain, concern.card)]
+    concerns = list(filter(is_free, concerns))
     new_lessons = [lesson for lesson in for_change if not is_in_context(known, *lesson)]
     too_many = new_lessons[MOST - hook.state.late :]
     for_change = [
@@ -201,31 +227,47 @@ def answer(hook: Hook) -> Answer:
         concern for concern in concerns if concern.mistake or not _is_heeded(concern.card, call)
     ]
     mistakes = [concern.mistake for concern in concerns if concern.mistake and call.changes]
-    texts_after = [(mistake, tell_after(mistake, directory)) for mistake in mistakes]
-    cards = [(concern.brain, concern.card) for concern in concerns]
-    done = _find_done(hook, known, [*cards, *for_change])
-    in_context = [lesson for lesson in [*cards, *for_change] if is_in_context(known, *lesson)]
-    # The index is a file, so it is asked before the journal is locked.
-    short_names = {(brain, card): shorten_id(brain, card.id) for brain, card in in_context}
-    # A claim is a file, too.
-    claimed = _claim_refusals(hook, can, gates)
+    lessons = [*((concern.brain, concern.card) for concern in concerns), *for_change]
+    in_context = [lesson for lesson in lessons if is_in_context(known, *lesson)]
+    # The short names are in the index and the claims are files, so both are read here.
+    return _Matter(
+        directory=directory,
+        limits=limits,
+        concerns=concerns,
+        others=list(filter(is_free, others)),
+        for_change=for_change,
+        gates=gates,
+        texts_after=[(mistake, tell_after(mistake, directory)) for mistake in mistakes],
+        before=before,
+        done=_find_done(hook, known, lessons),
+        short_names={(brain, card): shorten_id(brain, card.id) for brain, card in in_context},
+        claimed=_claim_refusals(hook, can, gates),
+    )
+
+
+def _settle(hook: Hook, can: Capabilities, matter: _Matter) -> Answer:
+    """Lock the journal, decide about a call, and record what was decided and given."""
+    event, directory = hook.event, matter.directory
+    texts_after = matter.texts_after
     with hook.transaction() as state:
         if state.is_refused(event.id) and not event.again:
             return NOTHING  # another process has refused this call
         if event.again and event.id and (undelivered := state.take_back(event.id)):
-            for brain in brains.members:  # recorded by a process that answered too late
+            for brain in hook.brains.members:  # recorded by a process that answered too late
                 brain.hook_journal.forget_context(event.context_id, undelivered)
-        ruling = _decide(hook, state, can, gates, claimed, directory)
+        ruling = _decide(hook, state, can, matter.gates, matter.claimed, directory)
         if ruling.refusal:  # the call is not made, so no text follows it
             texts_after = []
             can = replace(can, inject=True)
-        elif before is not None:
-            marks = ("", *mark_matches(before))
+        elif matter.before is not None:
+            marks = ("", *mark_matches(matter.before))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
-        refusing = _list_named(claimed) if ruling.refusal else []
-        reminding = partial(_remind, refusing=refusing, short_names=short_names, done=done)
-        block, texts = _give_cards(hook, state, limits, concerns, for_change, directory, reminding)
-        named = _name_others(hook, state, others, directory)
+        refusing = _list_named(matter.claimed) if ruling.refusal else []
+        reminding = partial(
+            _remind, refusing=refusing, short_names=matter.short_names, done=matter.done
+        )
+        block, texts = _give_cards(hook, state, matter, reminding)
+        named = _name_others(hook, state, matter.others, directory)
         texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
         waiting = list(state.waiting)
         # The reason for a refusal, or context.
@@ -405,13 +447,7 @@ def _files(concerns: Iterable[_Concern]) -> list[str]:
 
 
 def _give_cards(
-    hook: Hook,
-    state: SessionMemory,
-    limits: LessonLimits,
-    concerns: Sequence[_Concern],
-    for_change: list[Found],
-    directory: str,
-    reminding: Callable[[Found], str],
+    hook: Hook, state: SessionMemory, matter: _Matter, reminding: Callable[[Found], str]
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all texts about a call.
 
@@ -428,7 +464,7 @@ def _give_cards(
     keys: dict[str, None] = {}
     cards: dict[Found, bool] = {}  # maps each card to whether a reminder is useful
     mistakes: list[Detected] = []
-    for concern in concerns:
+    for concern in matter.concerns:
         if concern.mistake and not shown.issuperset(concern.marks):
             mistakes.append(concern.mistake)
             keys |= dict.fromkeys(concern.marks)
@@ -441,8 +477,8 @@ def _give_cards(
             cards[lesson] = cards.get(lesson, False) or not was_shown
             keys |= dict.fromkeys(concern.files.values())
     state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
-    known = find_known(limits.reinject_after, event.context_id)
-    for_change = state.note_in_turn(event.id, for_change)
+    known = find_known(matter.limits.reinject_after, event.context_id)
+    for_change = state.note_in_turn(event.id, matter.for_change)
     state.late += sum(not is_in_context(known, *lesson) for lesson in for_change)
     cards |= dict.fromkeys(for_change, True)
     repeatable = [lesson for lesson, is_useful in cards.items() if is_useful]
@@ -451,13 +487,13 @@ def _give_cards(
     for lesson in repeated:
         if text := reminding(lesson):
             reminders[lesson[1].id] = text
-    block, given = give(hook, limits, cards)
+    block, given = give(hook, matter.limits, cards)
     state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in repeated)])
     state.brought += [BroughtCard(event.id, given_card.card) for given_card in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)
-    texts = [(MATCH, tell_before(mistakes, directory, given=named))] if mistakes else []
+    texts = [(MATCH, tell_before(mistakes, matter.directory, given=named))] if mistakes else []
     return block, [*texts, (BLOCK, block.text), *((GUARD, text) for text in reminders.values())]
 
 
@@ -518,85 +554,7 @@ def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[st
     return frozenset(item.item for item in items if item.state == SHOWN)
 
 
-@frozen
-class _Call:
-    """The effects that a call is about to have."""
-
-    changed: tuple[str, ...] = ()
-    """Files that it changes or runs, relative to the project root; for an edit, its one file. A
-    file that is reached through a link is named by its real path."""
-    links: Mapping[str, str] = field(default_factory=dict)
-    """Mapping from a path as the call spells it to the real path, if the two differ."""
-    changes: tuple[Change, ...] = ()
-    """The changes in its arguments. No file was read to find them."""
-    commands: tuple[str, ...] = ()
-    """The commands of a command line, one per program, without wrappers such as ``sudo``."""
-    written: tuple[str, ...] = ()
-    """Files to which a command writes. Their new content can be read only after the command has
-    ended.
-    """
-    place: Callable[[Change], Change] | None = None
-    """Reads the file of a change and adds the line numbers to the change. It is None if files must
-    not be read.
-    """
-
-    def placed(self) -> Iterable[Change]:
-        """Return the changes, with their line numbers if their files may be read."""
-        return map(self.place, self.changes) if self.place else self.changes
-
-
-def _read_call(hook: Hook) -> _Call:
-    event, scope = hook.event, hook.scope
-    # The call is only parsed, not journalled: without a session, and with an unknown outcome.
-    call = replace(hook.as_event("tool", tool=event.tool, outcome="unknown"), session="", id="")
-    arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
-    events = parse_call(call, arguments, cwd=event.cwd, secrets=True)
-    kind, command = events[0].kind, events[0].text
-    changing = [parsed for parsed in events if parsed.kind in _CHANGES]
-    targets = [path for parsed in changing for path in parsed.targets]
-    place = place_creation
-    commands: list[str] = []
-    written: list[str] = []
-    if kind in _CHANGES:
-        patch = command if is_patch_command(command) else arguments
-        changes = find_changes(patch, scope=scope, cwd=event.cwd) if kind != "remove" else []
-        place = place_creation if kind == "create" else place_change
-    elif kind in ("command", "test"):
-        folder = (isinstance(arguments, dict) and find_folder(arguments, event.cwd)) or event.cwd
-        changes = find_documents(command, scope=scope, cwd=folder)
-        commands = find_run(command)
-        written = [] if event.posted else list(dict.fromkeys(targets))[:_MAX_FILES]
-        targets += _find_named_files(command, scope, folder, look=not event.posted)
-    else:
-        return _Call()
-    links = {} if event.posted else _follow_links(targets[:_MAX_CHANGED], scope)
-    changes = [replace(change, path=links.get(change.path, change.path)) for change in changes]
-    return _Call(
-        changed=tuple(dict.fromkeys(links.get(path, path) for path in targets)),
-        links=links,
-        changes=tuple(changes[:_MAX_FILES]),
-        commands=tuple(commands),
-        written=tuple(written),
-        place=None if event.posted else partial(place, root=scope),
-    )
-
-
-def _follow_links(paths: Iterable[str], scope: str) -> dict[str, str]:
-    """Return a mapping to the real path from each path that reaches a file of the project through a
-    link.
-
-    Both are relative to ``scope``. The link may be a file, a folder, or above the project.
-    """
-    root = os.path.realpath(scope)
-    links = {}
-    for path in dict.fromkeys(paths):
-        real = relative_path(os.path.realpath(os.path.join(scope, path)), root)
-        if real != path and real and not os.path.isabs(real):
-            links[path] = real
-    return links
-
-
-def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
+def _find_concerns(hook: Hook, call: CallEffects) -> tuple[Brains, list[_Concern]]:
     """Return the cards about a call, and the brains in which they were found.
 
     Mistakes come first, then cards by severity. Lessons of a server come last, and only if the user
@@ -622,7 +580,7 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
     return brains, concerns
 
 
-def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
+def _find_local(brains: Brains, call: CallEffects) -> list[_Concern]:
     """Search the last commit of the index, because a hook before every call has no time for a
     scan.
     """
@@ -683,7 +641,7 @@ def _is_stale(brain: Brain, card: Card) -> bool:
     return f"{stamp}\n" not in manifest and not manifest.endswith(stamp)
 
 
-def _is_heeded(card: Card, call: _Call) -> bool:
+def _is_heeded(card: Card, call: CallEffects) -> bool:
     """Return whether the changes show every item of a card, by the items' patterns."""
     lines: list[str] = []
     for change in call.changes:
@@ -694,48 +652,3 @@ def _is_heeded(card: Card, call: _Call) -> bool:
 
 def _is_broad_glob(pattern: str) -> bool:
     return "**" in pattern or pattern[:1] == "*"
-
-
-def _find_named_files(command: str, scope: str, cwd: str, *, look: bool) -> list[str]:
-    """Return the files that a command may change or run, relative to ``scope``.
-
-    Without ``look``, no file is read, and the result contains the paths that the command names.
-    """
-    paths = itertools.islice(_expand_named(command, cwd or scope, look=look), _MAX_CHANGED)
-    relative = [relative_path(path, scope, cwd="" if look else cwd) for path in paths]
-    return [path for path in relative if path]
-
-
-def _expand_named(command: str, folder: str, *, look: bool) -> Iterator[str]:
-    """Yield the files that a command names, with wildcards and changed folders expanded."""
-    for kind, paths in find_changed(command):
-        for path in filter(is_known, paths):
-            if not look:
-                yield path
-                continue
-            full_pattern = os.path.join(folder, os.path.expanduser(path))
-            for full in _expand_wildcards(full_pattern, path):
-                if kind == "change" and os.path.isdir(full):
-                    yield from walk_files(full)
-                elif os.path.isfile(full) or _is_absent_file(full):
-                    yield full
-
-
-def _expand_wildcards(full_pattern: str, written: str) -> Iterable[str]:
-    """Return the files that match ``full_pattern``, which the command spells ``written``."""
-    wildcards = sum(not _WILDCARDS.isdisjoint(part) for part in written.split("/"))
-    if wildcards >= _DEEP:
-        return ()
-    if not wildcards:
-        return (full_pattern,)
-    files: Iterable[str] = load(FIND_FILES).iglob(full_pattern)
-    return files
-
-
-def _is_absent_file(path: str) -> bool:
-    """Return whether a path may be a file to create, because it has an extension and its folder
-    exists.
-    """
-    folder, name = os.path.split(path)
-    ending = os.path.splitext(name)[1][1:]
-    return ending.isalnum() and not os.path.lexists(path) and os.path.isdir(folder)
