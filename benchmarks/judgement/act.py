@@ -54,6 +54,7 @@ _TEST = re.compile(
     r"(?:^|/)(?:tests?|__tests__|e2e|fixtures?)/|[._-](?:test|spec)\.|Tests?\.swift$"
 )
 _JUDGED = HERE / "labelled" / "edits_judged.jsonl"
+_JUDGED_LATER = HERE / "judged" / "edits_2.jsonl"
 _MOST_ITEMS = 40
 _ANSWERS = ("worth", "same", "beside")
 _INSTRUCTIONS = """\
@@ -379,6 +380,6 @@ def _collect(folder: Path) -> None:
 
 def _read_judged() -> dict[tuple[str, str], list[str]]:
     judged: dict[tuple[str, str], list[str]] = {}
-    for row in read_rows(_JUDGED) if _JUDGED.exists() else ():
+    for row in (*read_rows(_JUDGED), *read_rows(_JUDGED_LATER)):
         judged.setdefault((row["case"], row["card"]), []).append(row["answer"])
     return judged

@@ -52,18 +52,16 @@ def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
     return _log_odds(confidence) + _earlier(at_prompt) >= _log_odds(AFTER_PROMPT.together)
 
 
-def is_due(
-    confidence: float, nats: float, *, at_prompt: float = 0.0, removes: bool = False
-) -> bool:
+def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.0) -> bool:
     """Return whether to give a card before a change.
 
     ``confidence`` is the gate's confidence for the text of the change. ``nats`` is the information
-    of the code names that the change shares with this card and few others. With ``removes``, the
-    change only removes such names and does not contain the words of the card's title.
+    of the code names that the change shares with this card and few others. ``first`` is True if no
+    card ranks above this one.
     """
     if confidence <= 0 or not has_enough_names(nats, at_prompt=at_prompt):
         return False
-    least = AFTER_PROMPT.removal if removes else AFTER_PROMPT.change
+    least = AFTER_PROMPT.first if first else AFTER_PROMPT.further
     return _log_odds(confidence) + nats + _earlier(at_prompt) >= least
 
 

@@ -54,8 +54,8 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
 
     A change shares words with many lessons of its repository, so words are not sufficient. The
     change must contain names of code that occur in the lesson and in few others. If the confidence
-    at the prompt was below ``NEAR``, the change must also contain words of the lesson's title, or
-    remove such a name.
+    at the prompt was below ``NEAR``, the change must also contain the words of the lesson's title,
+    or remove such a name.
     """
     changed = [change for change in changes if not is_card_file(brains, change.path)]
     parts = [f"{change.path}\n{change.before}\n{change.after}" for change in changed]
@@ -64,20 +64,19 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
     lessons: list[Found] = []
     if not _may_be_due(brains, names, hook.state):
         return lessons
-    for brain, hit, at_prompt in _search(brains, text, hook.state):
+    for rank, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
         card = hit.card
         if card.is_title_only:
             continue
         shared = names & find_names(_read(brain, card))
         nats = _weigh_names(brain, shared)
-        if not is_due(hit.confidence, nats, at_prompt=at_prompt):
+        if not is_due(hit.confidence, nats, first=rank == 0, at_prompt=at_prompt):
             continue
         # The text is analysed only for a lesson that is due.
-        is_removal = is_due(hit.confidence, nats, at_prompt=at_prompt, removes=True)
         if (
             at_prompt >= NEAR
             or is_named(card, frozenset(analyze(text)))
-            or (is_removal and shared & _find_removed(changes))
+            or shared & _find_removed(changes)
         ):
             lessons.append((brain, card))
     return lessons
