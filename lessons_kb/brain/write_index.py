@@ -89,7 +89,7 @@ def read_document(
 ) -> tuple[bytes, Document]:
     """Read and parse one file of a brain. Raises StorageError if it cannot be read.
 
-    With ``skip_notes``, the text of a file that is not a card is not parsed.
+    With ``skip_notes``, the sections of a file that is not a card are not parsed.
     """
     data = read_bytes(root, path, limit=max_bytes)
     return data, parse_bytes(data, path=path, folders=folders, skip_notes=skip_notes)
@@ -125,9 +125,9 @@ def check_globs(document: Document) -> list[Finding]:
 
 def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
+        limit = settings.index.max_file_bytes
         data, document = read_document(
-            *(root, path, settings.folders, settings.index.max_file_bytes),
-            skip_notes=not settings.notes,
+            root, path, settings.folders, limit, skip_notes=not settings.notes
         )
     except StorageError as error:
         return CatalogueEntry(path=path, findings=(report_unreadable(path, error),))

@@ -73,8 +73,8 @@ def parse_card(
     ``path`` is the POSIX path of the file relative to its brain, and becomes the id of the card.
     ``folders`` maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be
     parsed gives a Document whose ``card`` is None and whose first finding is the reason. A note
-    gets no findings about requirements of cards. With ``skip_notes``, only the header of a note is
-    read, and its Document has no more than its kind.
+    gets no findings about requirements of cards. With ``skip_notes``, the sections of a note are
+    not parsed, and its Document has only its id, its kind, and its file name as title.
     """
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))

@@ -116,7 +116,8 @@ class Remark(NamedTuple):
 
     ``key`` names a card and file, or a line (`mark_matches`), about which a text may be repeated
     after some prompts. Without the number of a prompt, it is a lesson that a change or error
-    brought (``turn …``), or a text about a mistake that was made (``after …``).
+    brought, or a text about a mistake that was made. Its key then begins with ``_GIVEN_IN_TURN`` or
+    with ``after``.
     """
 
     call: str
@@ -187,8 +188,9 @@ class SessionMemory:
     near: list[NearHit] = field(default_factory=list)
     told: RepeatedAnswer | None = None
     late: int = 0
-    """The number of lessons that changes and errors have brought in this turn, so after its prompt.
-    The name is stored."""
+    """The number of lessons that changes and errors have brought in this turn. It is stored under
+    this name.
+    """
     stopping: StopOrder | None = None
     """The stop order, which is set if calls continue to fail after guidance."""
     # These fields belong to calls that have not ended yet.
@@ -345,7 +347,7 @@ class SessionMemory:
         them.
         """
         shown = {remark.key for remark in self.shown}
-        keys = {f"turn {brain.alias}:{card.id}": (brain, card) for brain, card in found}
+        keys = {f"{_GIVEN_IN_TURN} {brain.alias}:{card.id}": (brain, card) for brain, card in found}
         new = [key for key in keys if key not in shown]
         self.shown += [Remark(call, key) for key in new]
         return [keys[key] for key in new]
@@ -450,6 +452,8 @@ def _mark(text: str) -> str:
     return f"after {crc32(text.encode()):08x}"
 
 
+_GIVEN_IN_TURN = "late"
+"""The beginning of the key of a lesson that a change or an error brought. It is stored."""
 _ONCE_SECONDS = 10.0
 """Seconds for which a second report of an event is expected: the timeout of our hooks."""
 _NAMES = tuple(list_fields(SessionMemory))

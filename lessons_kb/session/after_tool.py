@@ -49,7 +49,7 @@ def answer(hook: Hook) -> Answer:
     wrote = _find_written(hook, calls)
     calls_with_lines = [_with_lines(call, wrote) for call in calls]
     events = [*missed.events, *as_seen(calls_with_lines, event.part)]
-    for_error = _find_for_error(hook, ended) if event.gives_at(AT_CALL) else []
+    for_error = _find_lessons_for_error(hook, ended) if event.gives_at(AT_CALL) else []
     missed_calls = [missed_event for missed_event, *_ in missed.events]
     opened = _find_opened(hook, [*missed_calls, *calls])
     limits: LessonLimits | None = None
@@ -135,7 +135,7 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
     return replace(event, output="\n".join(lines)) if lines and not event.tool else event
 
 
-def _find_for_error(hook: Hook, ended: Event) -> list[Found]:
+def _find_lessons_for_error(hook: Hook, ended: Event) -> list[Found]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
     detected = load(DETECTION).find_detected(hook.brains, (), failures=[ended.output])

@@ -129,8 +129,8 @@ class _Concern:
 
 
 @frozen
-class _Matter:
-    """What was read about a call before the journal is locked."""
+class _Prepared:
+    """What is prepared for the answer to a call before the journal is locked."""
 
     directory: str
     """The directory to which the paths in texts are relative."""
@@ -142,10 +142,10 @@ class _Matter:
     for_change: list[Found]
     """The lessons that the text of the call is surely about."""
     gates: Sequence[_Concern]
-    """The cards that the call does not heed. These may refuse it, or ask about it."""
+    """The cards that the call does not heed. Those with a gate may refuse it or ask about it."""
     claimed: Sequence[_Concern]
     """The cards that refuse it. See `_claim_refusals`."""
-    before: Sequence[Detected] | None
+    present_mistakes: Sequence[Detected] | None
     """The mistakes that its files contain now, or None if they are not needed."""
     texts_after: Sequence[tuple[Detected, str]]
     """The mistakes that it is about to make, each with the text for after the call."""
@@ -181,8 +181,8 @@ def answer(hook: Hook) -> Answer:
     changed = redact_short(call.changed[0])[:200] if call.changed else ""
     hook.occasion = f"change {changed}" if changed else "command"
     can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
-    matter = _read_matter(hook, call, can)
-    return _settle(hook, can, matter) if matter else NOTHING
+    prepared = _prepare(hook, call, can)
+    return _decide_and_record(hook, can, prepared) if prepared else NOTHING
 
 
 def _record_spawn(hook: Hook, kind: str, asked: str) -> None:
@@ -196,26 +196,30 @@ def _record_spawn(hook: Hook, kind: str, asked: str) -> None:
             state.spawned.append(spawned)
 
 
-def _read_matter(hook: Hook, call: CallEffects, can: Capabilities) -> _Matter | None:
-    """Return all that is needed to answer a call, or None if no card is about it."""
+def _prepare(hook: Hook, call: CallEffects, can: Capabilities) -> _Prepared | None:
+    """Return what the answer to a call needs, or None if there is nothing to give or to record.
+
+    This writes, too: the claims of the cards that refuse the call, and the withheld cards. So it is
+    called once for an event.
+    """
     event = hook.event
     brains, concerns = _find_concerns(hook, call)
     for_change = find_for_change(hook, brains, call.changes)
-    before = None
+    present_mistakes = None
     if call.written and has_detectors(hook.brains):
-        before = find_in_files(hook.brains, call.written, hook.scope)
-    if not (concerns or for_change or before is not None):
+        present_mistakes = find_in_files(hook.brains, call.written, hook.scope)
+    if not (concerns or for_change or present_mistakes is not None):
         return None
     # A client of a server gets the ids of cards, not their paths on the server.
     directory = brains.members[0].root if event.posted else hook.working_directory
     limits = read_limits(brains)
     known = find_known(limits.reinject_after, event.context_id)
 
-    def is_free(concern: _Concern) -> bool:
+    def may_be_given(concern: _Concern) -> bool:
         return not is_kept_back(hook, concern.brain, concern.card)
 
     concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
-    concerns = list(filter(is_free, concerns))
+    concerns = list(filter(may_be_given, concerns))
     new_lessons = [lesson for lesson in for_change if not is_in_context(known, *lesson)]
     too_many = new_lessons[MOST - hook.state.late :]
     for_change = [
@@ -229,45 +233,46 @@ def _read_matter(hook: Hook, call: CallEffects, can: Capabilities) -> _Matter | 
     mistakes = [concern.mistake for concern in concerns if concern.mistake and call.changes]
     lessons = [*((concern.brain, concern.card) for concern in concerns), *for_change]
     in_context = [lesson for lesson in lessons if is_in_context(known, *lesson)]
-    # The short names are in the index and the claims are files, so both are read here.
-    return _Matter(
+    # The index and the files of the claims must not be used while the journal is locked. The claims
+    # are written last.
+    return _Prepared(
         directory=directory,
         limits=limits,
         concerns=concerns,
-        others=list(filter(is_free, others)),
+        others=list(filter(may_be_given, others)),
         for_change=for_change,
         gates=gates,
         texts_after=[(mistake, tell_after(mistake, directory)) for mistake in mistakes],
-        before=before,
+        present_mistakes=present_mistakes,
         done=_find_done(hook, known, lessons),
         short_names={(brain, card): shorten_id(brain, card.id) for brain, card in in_context},
         claimed=_claim_refusals(hook, can, gates),
     )
 
 
-def _settle(hook: Hook, can: Capabilities, matter: _Matter) -> Answer:
+def _decide_and_record(hook: Hook, can: Capabilities, prepared: _Prepared) -> Answer:
     """Lock the journal, decide about a call, and record what was decided and given."""
-    event, directory = hook.event, matter.directory
-    texts_after = matter.texts_after
+    event, directory = hook.event, prepared.directory
+    texts_after = prepared.texts_after
     with hook.transaction() as state:
         if state.is_refused(event.id) and not event.again:
             return NOTHING  # another process has refused this call
         if event.again and event.id and (undelivered := state.take_back(event.id)):
             for brain in hook.brains.members:  # recorded by a process that answered too late
                 brain.hook_journal.forget_context(event.context_id, undelivered)
-        ruling = _decide(hook, state, can, matter.gates, matter.claimed, directory)
+        ruling = _decide(hook, state, can, prepared.gates, prepared.claimed, directory)
         if ruling.refusal:  # the call is not made, so no text follows it
             texts_after = []
             can = replace(can, inject=True)
-        elif matter.before is not None:
-            marks = ("", *mark_matches(matter.before))
+        elif prepared.present_mistakes is not None:
+            marks = ("", *mark_matches(prepared.present_mistakes))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
-        refusing = _list_named(matter.claimed) if ruling.refusal else []
+        refusing = _list_named(prepared.claimed) if ruling.refusal else []
         reminding = partial(
-            _remind, refusing=refusing, short_names=matter.short_names, done=matter.done
+            _remind, refusing=refusing, short_names=prepared.short_names, done=prepared.done
         )
-        block, texts = _give_cards(hook, state, matter, reminding)
-        named = _name_others(hook, state, matter.others, directory)
+        block, texts = _give_cards(hook, state, prepared, reminding)
+        named = _name_others(hook, state, prepared.others, directory)
         texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
         waiting = list(state.waiting)
         # The reason for a refusal, or context.
@@ -447,7 +452,7 @@ def _files(concerns: Iterable[_Concern]) -> list[str]:
 
 
 def _give_cards(
-    hook: Hook, state: SessionMemory, matter: _Matter, reminding: Callable[[Found], str]
+    hook: Hook, state: SessionMemory, prepared: _Prepared, reminding: Callable[[Found], str]
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all texts about a call.
 
@@ -464,7 +469,7 @@ def _give_cards(
     keys: dict[str, None] = {}
     cards: dict[Found, bool] = {}  # maps each card to whether a reminder is useful
     mistakes: list[Detected] = []
-    for concern in matter.concerns:
+    for concern in prepared.concerns:
         if concern.mistake and not shown.issuperset(concern.marks):
             mistakes.append(concern.mistake)
             keys |= dict.fromkeys(concern.marks)
@@ -477,8 +482,8 @@ def _give_cards(
             cards[lesson] = cards.get(lesson, False) or not was_shown
             keys |= dict.fromkeys(concern.files.values())
     state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
-    known = find_known(matter.limits.reinject_after, event.context_id)
-    for_change = state.note_in_turn(event.id, matter.for_change)
+    known = find_known(prepared.limits.reinject_after, event.context_id)
+    for_change = state.note_in_turn(event.id, prepared.for_change)
     state.late += sum(not is_in_context(known, *lesson) for lesson in for_change)
     cards |= dict.fromkeys(for_change, True)
     repeatable = [lesson for lesson, is_useful in cards.items() if is_useful]
@@ -487,13 +492,13 @@ def _give_cards(
     for lesson in repeated:
         if text := reminding(lesson):
             reminders[lesson[1].id] = text
-    block, given = give(hook, matter.limits, cards)
+    block, given = give(hook, prepared.limits, cards)
     state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in repeated)])
     state.brought += [BroughtCard(event.id, given_card.card) for given_card in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)
-    texts = [(MATCH, tell_before(mistakes, matter.directory, given=named))] if mistakes else []
+    texts = [(MATCH, tell_before(mistakes, prepared.directory, given=named))] if mistakes else []
     return block, [*texts, (BLOCK, block.text), *((GUARD, text) for text in reminders.values())]
 
 

@@ -56,9 +56,12 @@ class CallEffects:
 
 
 def read_effects(hook: Hook) -> CallEffects:
-    """Return the effects of the call in the event of a hook. Nothing is recorded."""
+    """Return the effects of a call. Nothing is recorded.
+
+    Unless another machine sent the event, folders and links of the project are read.
+    """
     event, scope = hook.event, hook.scope
-    # Without a session and an outcome, the call is only parsed and not recorded.
+    # The call is parsed without a session and with an unknown outcome, because it is not recorded.
     call = replace(hook.as_event("tool", tool=event.tool, outcome="unknown"), session="", id="")
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     events = parse_call(call, arguments, cwd=event.cwd, secrets=True)

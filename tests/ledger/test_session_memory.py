@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -92,3 +93,9 @@ FIELDS = sorted(json.loads(SessionMemory().to_json()))
 def test_no_stored_text_is_an_error(stored):
     memory = SessionMemory.from_json(json.dumps(stored))
     assert SessionMemory.from_json(memory.to_json()) == memory
+
+
+def test_a_lesson_that_an_earlier_build_gave_for_a_change_is_not_given_again():
+    memory = SessionMemory.from_json(EARLIER.read_text("utf-8"))
+    brain, card = SimpleNamespace(alias="brain"), SimpleNamespace(id="lessons/retry.md")
+    assert memory.note_in_turn("c9", [(brain, card)]) == []
