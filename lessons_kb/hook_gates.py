@@ -22,6 +22,9 @@ except ImportError:  # Windows
 
 FORMAT = 2
 """The version of the gate files. A file of another version is not read."""
+OFF_VARIABLE = "LESSONS_HOOKS"
+ENDED_REFUSED, ENDED_UNCHECKED = b"r", b"u"
+"""The names and values of ``hook_client``, which this file must not import."""
 MAX_FILE_BYTES = 1_000_000
 """The maximum number of bytes that are read from a file of the project."""
 MAX_GATE_BYTES = 4_000_000
@@ -115,7 +118,7 @@ class ProposedCall(NamedTuple):
     """The working directory of a command."""
 
 
-class Occasion(NamedTuple):
+class CallEvent(NamedTuple):
     """An event before a call, and where it happens."""
 
     name: str
@@ -277,7 +280,7 @@ def decide(
     ``directory`` is the working directory of the process, and ``token`` identifies the event. An
     invalid payload raises no error; the full answer handles it.
     """
-    if environment.get("LESSONS_HOOKS") == "0" or environment.get("LESSONS_TRIAL"):
+    if environment.get(OFF_VARIABLE) == "0" or environment.get("LESSONS_TRIAL"):
         return Decision()
     home = find_state_home(environment)
     if not home or not os.path.isdir(os.path.join(home, "gates")):
@@ -307,7 +310,7 @@ def decide(
         return Decision()
     call = _extract_call(payload, form, forms, scope=scope, directory=directory)
     gated_cards = list(_find_gated_cards(brains, call, scope))
-    occasion = Occasion(
+    call_event = CallEvent(
         name=name,
         payload=payload,
         environment=environment,
@@ -316,7 +319,7 @@ def decide(
         token=token,
         directory=directory,
     )
-    return _rule(gated_cards, form, occasion)
+    return _rule(gated_cards, form, call_event)
 
 
 def _report_unread(agent: str, event: bytes) -> Decision:
@@ -344,14 +347,14 @@ def claim_answer(decision: Decision, token: str) -> tuple[bytes, bytes, bytes] |
     if decision.refusal:
         claimed = [_claim_in_folder(path, token) for path in decision.records]
         if any(claimed):
-            return b"r", decision.refusal.encode("utf-8", "replace"), b""
+            return ENDED_REFUSED, decision.refusal.encode("utf-8", "replace"), b""
         if None not in claimed:
             return None
     if decision.unchecked:
         output, log = (
             text.encode("utf-8", "replace") for text in (decision.unchecked, decision.log)
         )
-        return b"u", output, log
+        return ENDED_UNCHECKED, output, log
     return None
 
 
@@ -367,49 +370,48 @@ def _claim_in_folder(path: str, token: str) -> bool | None:
 _FORMS = os.path.join("data", "answer_forms.json")
 
 
-def _rule(gated_cards: Sequence[GatedCard], form: Form, occasion: Occasion) -> Decision:
+def _rule(gated_cards: Sequence[GatedCard], form: Form, event: CallEvent) -> Decision:
     """Return the decision about a call to which the gates of these cards apply."""
-    if occasion.name not in form.data["refuses"]:
+    if event.name not in form.data["refuses"]:
         return Decision()
     refusing: list[GatedCard] = []
     unsure: list[GatedCard] = []
     records: list[str] = []
     for gated in gated_cards:
-        if gated.card["gate"] == ASK and not _is_attended(form, occasion):
+        if gated.card["gate"] == ASK and not _is_attended(form, event):
             continue  # no user can be asked, so the lesson is only context, which may be late
-        new_records = _list_new_records(gated, occasion)
+        new_records = _list_new_records(gated, event)
         if not new_records:
             continue  # this call of the session was refused before, so now it passes
-        if _is_unsure(gated, form, occasion):
+        if _is_unsure(gated, form, event):
             unsure.append(gated)
         else:
             refusing.append(gated)
             records += new_records
-    template = form.data["answers"].get(occasion.name, {})
+    template = form.data["answers"].get(event.name, {})
     if refusing:
         unchecked = _report_unchecked(refusing, form, template)
-        reason, printed = _write_refusal(refusing, template, occasion.directory)
+        reason, printed = _write_refusal(refusing, template, event.directory)
         return unchecked._replace(refusal=printed, records=tuple(records), reason=reason)
     return _report_unchecked(unsure, form, template) if unsure else Decision()
 
 
-def _list_new_records(gated: GatedCard, occasion: Occasion) -> list[str]:
+def _list_new_records(gated: GatedCard, event: CallEvent) -> list[str]:
     """Return the paths of the records for the files of a card that were not refused before.
 
     A record of this event may exist already, because the agent may have reported the event twice.
     """
     root, card_id = gated.brain["root"], gated.card["id"]
     paths = [
-        record_path(occasion.home, occasion.context, root, card_id, file)
-        for file in gated.files or ("",)
+        record_path(event.home, event.context, root, card_id, file) for file in gated.files or ("",)
     ]
-    return [path for path in paths if read_token(path) in ("", occasion.token)]
+    return [path for path in paths if read_token(path) in ("", event.token)]
 
 
-def _is_unsure(gated: GatedCard, form: Form, occasion: Occasion) -> bool:
+def _is_unsure(gated: GatedCard, form: Form, event: CallEvent) -> bool:
     """Return whether only the full answer can decide about a card."""
     asks = gated.card["gate"] == ASK
-    is_explained = first_text(occasion.payload, TOOL_KEYS) not in form.data["unexplained"]
+    is_explained = first_text(event.payload, TOOL_KEYS) not in form.data["unexplained"]
     if asks and is_explained:
         return True
     if gated.card["gate"] == STRICT:  # a strict gate applies in case of doubt
@@ -488,13 +490,13 @@ def _visible(path: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in path)[:400]
 
 
-def _is_attended(form: Form, occasion: Occasion) -> bool:
+def _is_attended(form: Form, event: CallEvent) -> bool:
     """Return whether the user can be asked about a call and is present to answer."""
-    if occasion.name not in form.data["asks"]:
+    if event.name not in form.data["asks"]:
         return False
-    if first_text(occasion.payload, ("permission_mode",)) in NOBODY_ANSWERS:
+    if first_text(event.payload, ("permission_mode",)) in NOBODY_ANSWERS:
         return False
-    environment = occasion.environment
+    environment = event.environment
     unattended = form.data["unattended"].items()
     return not any(environment.get(variable) in values for variable, values in unattended)
 

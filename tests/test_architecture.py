@@ -8,7 +8,8 @@ import subprocess
 import sys
 from functools import cache
 
-from lessons_kb import on_demand
+from lessons_kb import hook_client, hook_gates, on_demand
+from lessons_kb.agents import table
 from tests.kit import ROOT, Claude, run_python, write
 
 PACKAGE = ROOT / "lessons_kb"
@@ -255,6 +256,23 @@ def test_a_module_that_is_loaded_by_name_has_what_is_used_of_it():
     ours = [(name, attribute) for name, attribute in used if name.startswith("lessons_kb.")]
     missing = [one for one in ours if not hasattr(importlib.import_module(one[0]), one[1])]
     assert missing == []
+
+
+def test_a_module_that_is_loaded_by_name_has_a_constant_with_its_words():
+    named = {
+        name: module
+        for name, module in vars(on_demand).items()
+        if name.isupper() and str(module).startswith("lessons_kb.")
+    }
+    assert len(named) > 50
+    parts = {name: name.lower().split("_") for name in named}
+    assert [name for name in named if not all(part in named[name] for part in parts[name])] == []
+
+
+def test_the_files_of_the_hook_agree_on_what_they_say_twice():
+    assert table.OFF_VARIABLE == hook_gates.OFF_VARIABLE == hook_client.OFF_VARIABLE.decode()
+    assert hook_gates.ENDED_REFUSED == hook_client.ENDED_REFUSED
+    assert hook_gates.ENDED_UNCHECKED == hook_client.ENDED_UNCHECKED
 
 
 def test_no_files_import_each_other_in_a_circle():

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lessons_kb.agents.table import AGENTS, SILENCED, Agent
+from lessons_kb.agents.table import AGENTS, OFF_VARIABLE, Agent
 from lessons_kb.brain.current_session import SESSION_VARIABLES
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import find_program
@@ -28,7 +28,7 @@ from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.trial.runs import PROMPT
 from lessons_kb.values import frozen
 
-_SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
+_SILENT = {OFF_VARIABLE: "0", "LESSONS_DAEMON": "0"}
 """Variables that make our own hooks print and record nothing."""
 _INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", *SESSION_VARIABLES)
 """Variables that would show an agent that it runs inside another agent."""

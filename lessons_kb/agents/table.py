@@ -20,7 +20,7 @@ from lessons_kb import hook_gates
 from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
 from lessons_kb.hook_gates import EVENT_KEYS, NOBODY_ANSWERS, name_event
-from lessons_kb.on_demand import PACK_LESSONS, RENDER, load
+from lessons_kb.on_demand import PREFLIGHT_BLOCK, RENDER, load
 from lessons_kb.session.event_types import AgentTraits, Answer, HookEvent
 from lessons_kb.text.sanitize import defang_line, visible
 from lessons_kb.values import field, frozen
@@ -215,7 +215,7 @@ _CLAUDE_EVENTS = _pairs(
     "SessionStart=start UserPromptSubmit=prompt PreToolUse=before PostToolUse=after"
     " PostToolUseFailure=after Stop=stop SessionEnd=end"
 )
-SILENCED = "LESSONS_HOOKS"
+OFF_VARIABLE = "LESSONS_HOOKS"
 """An environment variable. With the value 0, hooks that no daemon answers stay silent. An agent
 that writes a card for us gets it together with ``LESSONS_DAEMON=0``, so that we do not observe
 it."""
@@ -783,7 +783,7 @@ def format_message(answer: Answer) -> str:
     hits = answer.block.lessons if answer.block is not None else ()
     titles = [*answer.named, *(hit.card.title for hit in hits)]
     if answer.footer and titles:
-        footer = load(PACK_LESSONS).footer
+        footer = load(PREFLIGHT_BLOCK).footer
         lines.append(footer([f"“{defang_line(title)}”" for title in titles], language))
     if answer.check is not None:
         lines.append(load(RENDER).check_line(answer.check, language))

@@ -19,7 +19,7 @@ from lessons_kb.brain.search_index import Refresh, Refreshing, SearchIndex, T, r
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.model import NOTE, as_data
-from lessons_kb.on_demand import READ_CARDS, SEMANTIC_EXTRA, load
+from lessons_kb.on_demand import SEMANTIC_EXTRA, WRITE_INDEX, load
 from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry, State
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
@@ -189,7 +189,7 @@ class Brain(SearchIndex):
     def compact(self) -> None:
         """Remove deleted documents from the index if it pays. See `write_index.compact`."""
         with self.lock:
-            self._with_repair(lambda: load(READ_CARDS).compact(self))
+            self._with_repair(lambda: load(WRITE_INDEX).compact(self))
 
     def ensure_indexed(self) -> bool:
         """Index some files in a hook if nothing is indexed; return whether there is an index."""
@@ -251,7 +251,7 @@ class Brain(SearchIndex):
                 continue
             edit = self._read_edits.get(path)
             if edit is None or edit.signature != signature:
-                digest_files = load(READ_CARDS).digest_files
+                digest_files = load(WRITE_INDEX).digest_files
                 entry = digest_files(self.root, [path], self.settings)[0]
                 edit = _ReadEdit(signature=signature, entry=entry)
             edits[path] = edit

@@ -18,12 +18,12 @@ from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.on_demand import (
     CARD_FILES,
+    DETECT_MATCHER,
     EDITED_CARDS,
     GATE_FILE,
     GATE_SEAL,
-    MATCH_PATTERNS,
-    READ_CARDS,
-    READ_ORIGINS,
+    READ_HEADER,
+    WRITE_INDEX,
     load,
 )
 from lessons_kb.search.engine_protocol import Engine, Reader
@@ -307,7 +307,7 @@ class SearchIndex:
         The card of each rule is the number of its file as a text.
         """
         if self._matcher is None:
-            patterns = load(MATCH_PATTERNS)
+            patterns = load(DETECT_MATCHER)
             rules = [
                 patterns.Rule(card=str(number), pattern=detector.pattern, globs=detector.globs)
                 for number, detector in self._list_detectors()
@@ -373,7 +373,7 @@ class SearchIndex:
         """Return the text of a file after its header, or "" if the file no longer exists."""
         settings = self.settings
         limit = settings.index.max_file_bytes
-        read_document = load(READ_CARDS).read_document
+        read_document = load(WRITE_INDEX).read_document
         try:
             _data, document = read_document(self.root, path, settings.folders, limit)
         except StorageError:
@@ -388,7 +388,7 @@ class SearchIndex:
             data = read_bytes(self.root, path, limit=self.settings.index.max_file_bytes)
         except StorageError:
             return frozenset()
-        sources: frozenset[str] = load(READ_ORIGINS).read_sources(data.decode(errors="replace"))
+        sources: frozenset[str] = load(READ_HEADER).read_sources(data.decode(errors="replace"))
         return sources
 
     def _discard_after(self, error: Exception) -> None:
@@ -549,5 +549,5 @@ def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
             return Refresh(files=len(look.scan.files))
         if options.get("only_names") and load(EDITED_CARDS).are_names_known(index, look):
             return Refresh(files=len(look.scan.files), is_partial=True)
-    result: Refresh = load(READ_CARDS).write_index(index, look, **options)
+    result: Refresh = load(WRITE_INDEX).write_index(index, look, **options)
     return replace(result, seconds=time.monotonic() - began)

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from lessons_kb.model import Card, Pattern
-from lessons_kb.on_demand import MATCH_PATTERNS, load
+from lessons_kb.on_demand import DETECT_MATCHER, load
 from lessons_kb.text.analyzer import analyze
 
 _MOST_CARDS = 30
@@ -54,7 +54,7 @@ def _list_matched(patterns: Sequence[Pattern], others: Sequence[Pattern]) -> lis
     usable = [pattern for pattern in patterns if pattern.kind == "regex"]
     if not examples or not usable:
         return []
-    patterns_over_code = load(MATCH_PATTERNS)
+    patterns_over_code = load(DETECT_MATCHER)
     matched = []
     for pattern in usable:
         compiled = patterns_over_code.compile_pattern(pattern.text)

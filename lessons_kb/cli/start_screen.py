@@ -32,7 +32,7 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.errors import GitError, LessonsError
 from lessons_kb.model import DRAFT, INVALID_HEADER, NOTE, Card
-from lessons_kb.on_demand import INSTALLED_HOOKS, LIST_COMMITS, load
+from lessons_kb.on_demand import INSTALL_AGENT, PROCESS_GIT, load
 from lessons_kb.process.clock import today
 from lessons_kb.store.database import was_mined
 from lessons_kb.store.draft_files import DraftFolder
@@ -219,7 +219,7 @@ def _list_agents(members: Sequence[Brain]) -> list[AgentState]:
                 calls[agent] = max(at, calls.get(agent, 0.0))
     installed = set(list_connected())
     for name in set(calls) - installed:
-        hooks = load(INSTALLED_HOOKS)
+        hooks = load(INSTALL_AGENT)
         if name in hooks.AGENTS and hooks.has_hooks(name, find_project()):
             installed.add(name)
     names = sorted({*calls, *installed})
@@ -284,7 +284,7 @@ def _advise_mining(add_card: str) -> Problem | None:
     """Return the step to search the history for lessons, or None in a young project."""
     commits = 0
     with contextlib.suppress(GitError):
-        commits = len(load(LIST_COMMITS).list_commits(os.getcwd()))
+        commits = len(load(PROCESS_GIT).list_commits(os.getcwd()))
     if commits < _FEW_COMMITS:
         return None
     past = f"{counted(commits, 'commit')} without merges"

@@ -44,7 +44,7 @@ from lessons_kb.errors import (
     InputError,
 )
 from lessons_kb.model import NOTE, Card, Document, Pattern, Source
-from lessons_kb.on_demand import FIND_RIVALS, load
+from lessons_kb.on_demand import CONTRADICTIONS, load
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.locks import hold_for_new_card
 from lessons_kb.text.analyzer import analyze
@@ -173,13 +173,13 @@ class Cards(CardEdits):
         if not conflicts:
             return text
         rivals = [conflict.second.id for conflict in conflicts]
-        linked: str = load(FIND_RIVALS).link(text, card, rivals)
+        linked: str = load(CONTRADICTIONS).link(text, card, rivals)
         return linked
 
     def _find_rivals(self, brain: Brain, card: Card) -> list[Conflict]:
         text = "\n".join(card.checklist)
         near = brain.read(partial(_find_candidates, title=card.title, text=text))
-        rivals: list[Conflict] = load(FIND_RIVALS).find_rivals(brain, card, near)
+        rivals: list[Conflict] = load(CONTRADICTIONS).find_rivals(brain, card, near)
         return rivals
 
     def find_lacks(self, name: str) -> tuple[str, ...]:

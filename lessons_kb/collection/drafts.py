@@ -21,7 +21,7 @@ from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputErr
 from lessons_kb.mining.draft_evidence import shorten_evidence
 from lessons_kb.mining.draft_text import finish
 from lessons_kb.model import DRAFT, Card
-from lessons_kb.on_demand import NEAREST_CARDS, load
+from lessons_kb.on_demand import FIND_NEAREST, load
 from lessons_kb.store import trash
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
@@ -47,7 +47,7 @@ class Drafts(NewDrafts):
         if card is None:
             return []
         self._brains.refresh()
-        nearest: list[Card] = self._brain.read(partial(load(NEAREST_CARDS).find_nearest, card=card))
+        nearest: list[Card] = self._brain.read(partial(load(FIND_NEAREST).find_nearest, card=card))
         return nearest
 
     def find_merge_targets(self, draft: Draft) -> list[Card]:

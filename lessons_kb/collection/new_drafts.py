@@ -46,7 +46,7 @@ from lessons_kb.mining.draft_text import (
 )
 from lessons_kb.mining.triggers import RED_GREEN, Trigger, name_complaint, names_mistake, pick_turns
 from lessons_kb.model import CHANGES, EVENTS, Card, Event, Hit, Query, Source
-from lessons_kb.on_demand import FIND_LESSONS, load
+from lessons_kb.on_demand import FIND_SEARCH, load
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts, DraftFolder
 from lessons_kb.store.files import is_real_inside, relative
@@ -342,7 +342,7 @@ class NewDrafts(DraftLookup):
         """Return the card of the project that a prompt would get first, and its brain, or None."""
         self._brains.refresh_for_search()
         query = Query(text=text, limit=1)
-        hits: list[tuple[Brain, Hit]] = load(FIND_LESSONS).find_lessons(self._brains, query)
+        hits: list[tuple[Brain, Hit]] = load(FIND_SEARCH).find_lessons(self._brains, query)
         for brain, hit in hits:
             if hit.passed and brain in self._list_peers(scope):
                 return brain, hit.card

@@ -13,7 +13,7 @@ from glob import has_magic
 
 from lessons_kb.errors import InputError
 from lessons_kb.model import ASK_GATE, NO_GATE, RULE, Card
-from lessons_kb.on_demand import LIST_TREE, load
+from lessons_kb.on_demand import PROJECT_DETECTION, load
 from lessons_kb.text.paths import relative_path
 from lessons_kb.text.patterns import compile_globs, match_globs
 
@@ -46,7 +46,7 @@ def explain_broad_paths(card: Card, scope: str, files: Iterable[str] | None = No
     except InputError:  # `lint` reports it
         return ""
     if files is None:
-        files = load(LIST_TREE).list_tree(scope)
+        files = load(PROJECT_DETECTION).list_tree(scope)
     count = sum(match_globs(globs, file) for file in files)
     problem = f"match {count:,} files, more than {FEW_FILES}"
     if count <= FEW_FILES:
@@ -68,7 +68,7 @@ def explain_wide_gate(card: Card, scope: str, files: Iterable[str] | None = None
     except InputError:  # `lint` reports it
         return ""
     if files is None:
-        files = load(LIST_TREE).list_tree(scope)
+        files = load(PROJECT_DETECTION).list_tree(scope)
     count = sum(match_globs(globs, file) for file in files)
     if count <= MANY_GUARDED:
         return ""
@@ -78,7 +78,7 @@ def explain_wide_gate(card: Card, scope: str, files: Iterable[str] | None = None
 
 def find_unmatched(card: Card, scope: str) -> list[str]:
     """Return the ``paths`` of a card that match no file of the git repository at ``scope``."""
-    files = load(LIST_TREE).list_tree(scope)
+    files = load(PROJECT_DETECTION).list_tree(scope)
     unmatched = []
     for pattern in card.paths:
         if pattern.startswith("!"):  # it excludes files

@@ -15,7 +15,7 @@ from lessons_kb.brain.search_index import versions
 from lessons_kb.errors import GitError
 from lessons_kb.find.retrieve import find
 from lessons_kb.model import Query
-from lessons_kb.on_demand import LIST_COMMITS, load
+from lessons_kb.on_demand import PROCESS_GIT, load
 from lessons_kb.relevance.background_prompts import read_developer_prompts
 from lessons_kb.relevance.project_words import (
     FEW_DOCUMENTS,
@@ -88,7 +88,7 @@ def _count_project_words(brain: Brain, basis: str) -> None:
         inside = relative(os.path.realpath(top), os.path.realpath(brain.root))
         folders = [inside] if inside != "." else [*brain.settings.folders]
         with contextlib.suppress(GitError):
-            git = load(LIST_COMMITS)
+            git = load(PROCESS_GIT)
             subjects = git.list_subjects(top, most=MOST_SUBJECTS, without=folders)
     brain.store_project_words(format_words(count_words(subjects, basis)))
 

@@ -20,7 +20,7 @@ from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import TITLES_CLOSE, TITLES_OPEN
 from lessons_kb.ledger.withheld import find_withheld
-from lessons_kb.on_demand import CARDS_AT_HAND, FIND_FILES, load
+from lessons_kb.on_demand import FIND_AT_HAND, FIND_FILES, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
 from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
@@ -240,7 +240,7 @@ def _choose(brains: Brains, access: Access, *, most: int, counts: Mapping[Brain,
     if not is_large:
         cards, total = _find_titles(brains, access, SMALL_BRAIN, counts=counts)
         return _Listed(cards, total, is_large)
-    find_cards_at_hand = load(CARDS_AT_HAND).find_cards_at_hand
+    find_cards_at_hand = load(FIND_AT_HAND).find_cards_at_hand
     at_hand = find_cards_at_hand(brains, access.directory, most=most // _PART_AT_HAND)
     cards, total = _find_titles(
         brains, access, max(most, SMALL_BRAIN), counts=counts, at_hand=at_hand

@@ -12,7 +12,7 @@ from lessons_kb.cards.anchors import Claims, parse_claims
 from lessons_kb.cards.conditions import list_conditions
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.model import FILE, GLOB, Anchor
-from lessons_kb.on_demand import DECIDE_CONDITIONS, load
+from lessons_kb.on_demand import FRESHNESS_CONDITIONS, load
 from lessons_kb.process.git import Diff, Repository, decode
 from lessons_kb.store.repositories import MANIFESTS, git_top, read_manifest
 from lessons_kb.text.patterns import compile_globs, match_globs
@@ -116,7 +116,7 @@ def _find_turned(active: Sequence[Claims], top: str, diff: Diff) -> Iterator[Eff
     conditional = [claims for claims in active if claims.when]
     if not conditional or not set(MANIFESTS).intersection(diff.files):
         return
-    conditions = load(DECIDE_CONDITIONS)
+    conditions = load(FRESHNESS_CONDITIONS)
     before = conditions.read_uses(lambda name: _read_version(top, diff, name, is_before=True))
     after = conditions.read_uses(lambda name: _read_version(top, diff, name, is_before=False))
     for claims in conditional:

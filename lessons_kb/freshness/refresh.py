@@ -28,7 +28,7 @@ from lessons_kb.freshness.mentions import find_edits_with
 from lessons_kb.freshness.rewritten import RewrittenCode
 from lessons_kb.freshness.symbols import Symbols
 from lessons_kb.model import CURRENT, GLOB, SYMBOL, Anchor, Document, Standing
-from lessons_kb.on_demand import DECIDE_CONDITIONS, load
+from lessons_kb.on_demand import FRESHNESS_CONDITIONS, load
 from lessons_kb.process.git import Repository, find_ignored, list_files
 from lessons_kb.process.git_history import (
     has_whole_history,
@@ -119,7 +119,7 @@ def add_conditions(
     judged = {key: standings.get(key, CURRENT) for key in claims}
     conditional = {key: claim for key, claim in claims.items() if claim.when}
     if conditional:
-        conditions = load(DECIDE_CONDITIONS)
+        conditions = load(FRESHNESS_CONDITIONS)
         uses = conditions.read_uses(lambda name: read_manifest(top, name))
         for key, claim in conditional.items():
             judged[key] = conditions.judge_condition(judged[key], claim.when, uses)

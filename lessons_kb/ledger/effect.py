@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.model import Card
-from lessons_kb.on_demand import JUDGE_EFFECT, load
+from lessons_kb.on_demand import LESSON_EFFECT, load
 
 if TYPE_CHECKING:
     from lessons_kb.ledger.lesson_effect import Effect
@@ -32,7 +32,7 @@ def weigh_cards(brain: Brain, cards: Iterable[Card]) -> dict[str, Effect]:
     noted = journal.ledger.find(cards=by_id)
     if not totals and not noted:
         return {}
-    judge = load(JUDGE_EFFECT)
+    judge = load(LESSON_EFFECT)
     occasions = judge.group_by_card(noted)
     effects = {}
     for name, card in by_id.items():

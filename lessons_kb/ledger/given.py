@@ -25,6 +25,8 @@ from lessons_kb.preflight.offers import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
 from lessons_kb.values import frozen
 
+CardInBrain = tuple[Brain, Card]
+
 
 def find_given(brains: Sequence[Brain], session: str | None = None) -> list[Card]:
     """Return the lessons that were in the context of the latest prompt of a session, or of any.

@@ -55,13 +55,13 @@ def main() -> None:
         _thread.start_new_thread(_watch, (speaker, agent, received))
         # The imports follow the start of the watch, because on a busy machine they alone may take
         # longer than the deadline.
-        from lessons_kb.agents.table import AGENTS, SILENCED
+        from lessons_kb.agents.table import AGENTS, OFF_VARIABLE
         from lessons_kb.service.hook_event import answer_event
 
         if agent not in AGENTS:
             speaker.say("", _USAGE)
             os._exit(0)
-        if os.environ.get(SILENCED) == "0":
+        if os.environ.get(OFF_VARIABLE) == "0":
             speaker.say(speaker.silence, "")
             os._exit(0)
         received.append(_read_input())

@@ -15,7 +15,7 @@ from lessons_kb import hook_gates
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
 from lessons_kb.agents.table import (
     AGENTS,
-    SILENCED,
+    OFF_VARIABLE,
     Agent,
     event_name,
     find_host,
@@ -80,7 +80,7 @@ def answer_event(
         if payload is None:
             log_failure(agent, name, "the event is not a JSON object; nothing was done")
             return row.silence, ""
-        if environment.get(SILENCED) == "0":
+        if environment.get(OFF_VARIABLE) == "0":
             return row.silence, ""
         row = AGENTS[find_host(agent, payload, environment)]
         name = event_name(payload, row.name)

@@ -9,22 +9,22 @@ from lessons_kb.calls.parse_call import parse_call
 from lessons_kb.ledger.session_memory import BLOCK, GUARD, MATCH, SessionMemory, StopOrder
 from lessons_kb.model import ACT_TOLD, DONE, Event
 from lessons_kb.on_demand import (
+    AGENT_RECORD,
     DETECTION,
     FAILURE_SIGNS,
     OPENED_CARDS,
-    READ_RECORD,
     TURN_LESSONS,
     load,
 )
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, as_seen, journal_events, read_missed
-from lessons_kb.session.state import Hook, is_kept_back
+from lessons_kb.session.state import Hook, note_if_withheld
 from lessons_kb.store.journal import AT_CALL
 from lessons_kb.values import replace
 
 if TYPE_CHECKING:
     from lessons_kb.find.detection import Detected
-    from lessons_kb.session.opened_cards import Found
+    from lessons_kb.ledger.given import CardInBrain
     from lessons_kb.session.turn_lessons import LessonLimits
 
 _STOP_LINE = "Repeated errors persisted — asked the agent to stop and report."
@@ -89,7 +89,7 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
     event, entry = hook.event, missed.mine
     outcome, output = event.outcome, event.output
     if entry is not None and outcome == "unknown":
-        outcome = load(READ_RECORD).outcome_of(entry)
+        outcome = load(AGENT_RECORD).outcome_of(entry)
         output = output or entry.output
     return hook.as_event(
         "tool",
@@ -101,11 +101,11 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
     )
 
 
-def _find_opened(hook: Hook, calls: Sequence[Event]) -> list[Found]:
+def _find_opened(hook: Hook, calls: Sequence[Event]) -> list[CardInBrain]:
     """Return the cards that some calls have opened."""
     if not any(call.kind == "read" or "lessons show" in call.text for call in calls):
         return []
-    opened: list[Found] = load(OPENED_CARDS).find_opened(hook, calls)
+    opened: list[CardInBrain] = load(OPENED_CARDS).find_opened(hook, calls)
     return opened
 
 
@@ -123,7 +123,9 @@ def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     )
     if mistakes:
         load(TURN_LESSONS)  # here, because a transaction must not import the text about them
-    return [mistake for mistake in mistakes if not is_kept_back(hook, mistake.brain, mistake.card)]
+    return [
+        mistake for mistake in mistakes if not note_if_withheld(hook, mistake.brain, mistake.card)
+    ]
 
 
 def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
@@ -135,7 +137,7 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
     return replace(event, output="\n".join(lines)) if lines and not event.tool else event
 
 
-def _find_lessons_for_error(hook: Hook, ended: Event) -> list[Found]:
+def _find_lessons_for_error(hook: Hook, ended: Event) -> list[CardInBrain]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
     detected = load(DETECTION).find_detected(hook.brains, (), failures=[ended.output])
@@ -143,7 +145,7 @@ def _find_lessons_for_error(hook: Hook, ended: Event) -> list[Found]:
     if not (lessons and hook.brains.members[0].settings.hooks.during_turn):
         error = load(FAILURE_SIGNS).error_excerpt(ended.output)
         lessons = load(TURN_LESSONS).find_for_error(hook, error)
-    return [(brain, card) for brain, card in lessons if not is_kept_back(hook, brain, card)]
+    return [(brain, card) for brain, card in lessons if not note_if_withheld(hook, brain, card)]
 
 
 def _describe_mistakes(

@@ -42,7 +42,7 @@ from lessons_kb.find.detection import (
 )
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED_TEXT, name_act
-from lessons_kb.ledger.given import Known, find_known, is_in_context
+from lessons_kb.ledger.given import CardInBrain, Known, find_known, is_in_context
 from lessons_kb.ledger.session_memory import (
     BLOCK,
     GUARD,
@@ -72,10 +72,9 @@ from lessons_kb.model import (
 from lessons_kb.on_demand import ITEM_STATES, SESSION_EVIDENCE, SHARED_SERVER, load
 from lessons_kb.session.call_effects import CallEffects, read_effects
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities
-from lessons_kb.session.state import Held, Hook, is_kept_back
+from lessons_kb.session.state import Held, Hook, note_if_withheld
 from lessons_kb.session.turn_lessons import (
     MOST,
-    Found,
     LessonLimits,
     find_for_change,
     give,
@@ -139,7 +138,7 @@ class _Prepared:
     """The cards to give with the call."""
     others: Sequence[_Concern]
     """The cards to name by title."""
-    for_change: list[Found]
+    for_change: list[CardInBrain]
     """The lessons that the text of the call is surely about."""
     gates: Sequence[_Concern]
     """The cards that the call does not heed. Those with a gate may refuse it or ask about it."""
@@ -149,7 +148,7 @@ class _Prepared:
     """The mistakes that its files contain now, or None if they are not needed."""
     texts_after: Sequence[tuple[Detected, str]]
     """The mistakes that it is about to make, each with the text for after the call."""
-    short_names: Mapping[Found, str]
+    short_names: Mapping[CardInBrain, str]
     """The short names of the cards that the session already has."""
     done: Container[str]
     """The items of these cards that this turn has shown to be done."""
@@ -216,7 +215,7 @@ def _prepare(hook: Hook, call: CallEffects, can: Capabilities) -> _Prepared | No
     known = find_known(limits.reinject_after, event.context_id)
 
     def may_be_given(concern: _Concern) -> bool:
-        return not is_kept_back(hook, concern.brain, concern.card)
+        return not note_if_withheld(hook, concern.brain, concern.card)
 
     concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
     concerns = list(filter(may_be_given, concerns))
@@ -225,7 +224,7 @@ def _prepare(hook: Hook, call: CallEffects, can: Capabilities) -> _Prepared | No
     for_change = [
         lesson
         for lesson in for_change
-        if lesson not in too_many and not is_kept_back(hook, *lesson)
+        if lesson not in too_many and not note_if_withheld(hook, *lesson)
     ]
     gates = [
         concern for concern in concerns if concern.mistake or not _is_heeded(concern.card, call)
@@ -440,7 +439,7 @@ def _name_reason(concerns: Sequence[_Concern], directory: str) -> str:
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
-def _list_named(concerns: Iterable[_Concern]) -> list[Found]:
+def _list_named(concerns: Iterable[_Concern]) -> list[CardInBrain]:
     """Return the cards that the reason names."""
     return list(dict.fromkeys((concern.brain, concern.card) for concern in concerns))[:_MAX_NAMED]
 
@@ -452,7 +451,7 @@ def _files(concerns: Iterable[_Concern]) -> list[str]:
 
 
 def _give_cards(
-    hook: Hook, state: SessionMemory, prepared: _Prepared, reminding: Callable[[Found], str]
+    hook: Hook, state: SessionMemory, prepared: _Prepared, reminding: Callable[[CardInBrain], str]
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all texts about a call.
 
@@ -467,7 +466,7 @@ def _give_cards(
         if remark.prompt is None or remark.prompt > prompt - _AGAIN_AFTER:
             shown.add(remark.key)
     keys: dict[str, None] = {}
-    cards: dict[Found, bool] = {}  # maps each card to whether a reminder is useful
+    cards: dict[CardInBrain, bool] = {}  # maps each card to whether a reminder is useful
     mistakes: list[Detected] = []
     for concern in prepared.concerns:
         if concern.mistake and not shown.issuperset(concern.marks):
@@ -503,10 +502,10 @@ def _give_cards(
 
 
 def _remind(
-    lesson: Found,
+    lesson: CardInBrain,
     *,
-    refusing: Container[Found],
-    short_names: Mapping[Found, str],
+    refusing: Container[CardInBrain],
+    short_names: Mapping[CardInBrain, str],
     done: Container[str],
 ) -> str:
     """Return the reminder of a card. A card in ``refusing`` is repeated without its path, because
@@ -546,7 +545,7 @@ def _name_others(
     )
 
 
-def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[str]:
+def _find_done(hook: Hook, known: Known, cards: Sequence[CardInBrain]) -> frozenset[str]:
     """Return the items, of cards in the session's context, that this turn shows to be done."""
     in_context = [card for brain, card in cards if is_in_context(known, brain, card)]
     if not in_context:

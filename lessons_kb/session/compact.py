@@ -9,14 +9,14 @@ import os
 
 from lessons_kb.find.titles import is_whole
 from lessons_kb.ledger.effect import find_harmful
-from lessons_kb.ledger.given import find_cards, find_known
+from lessons_kb.ledger.given import CardInBrain, find_cards, find_known
 from lessons_kb.ledger.session_memory import AGAIN, FILES, TITLES_OPEN
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import as_seen, journal_events
 from lessons_kb.session.session_titles import find_titles
 from lessons_kb.session.state import Hook
-from lessons_kb.session.turn_lessons import Found, LessonLimits, give, read_limits
+from lessons_kb.session.turn_lessons import LessonLimits, give, read_limits
 from lessons_kb.store.files import read_tail
 from lessons_kb.values import replace
 
@@ -59,9 +59,9 @@ def answer(hook: Hook) -> Answer:
     return Answer(context=context, block=block)
 
 
-def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
+def _find_active(hook: Hook, limits: LessonLimits) -> list[CardInBrain]:
     """Return the lessons in the session's context, most severe first."""
-    active: list[Found] = []
+    active: list[CardInBrain] = []
     for brain, known in find_known(limits.reinject_after, hook.event.context_id).items():
         cards = find_cards(brain, {card for card, _digest in known})
         cards = [card for card in cards if card.is_injectable]

@@ -10,7 +10,7 @@ from importlib import import_module
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, describe_below, describe_untrusted, look_in_agent
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
-from lessons_kb.on_demand import READ_COMPACTIONS, load
+from lessons_kb.on_demand import SESSION_COMPACT, load
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard, add_late, keep_late
 from lessons_kb.session.sent_texts import note_sent
@@ -94,7 +94,7 @@ def _answer(hook: Hook) -> Answer:
         return NOTHING
     if hook.can.rewritten and not hook.event.moment and what in ("prompt", "after"):
         try:
-            first = load(READ_COMPACTIONS).catch_up(hook)
+            first = load(SESSION_COMPACT).catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway
             first = Answer(trouble=f"{type(error).__name__}: {error}")
         if first.context:  # both share one output; if it is too small, the answer waits

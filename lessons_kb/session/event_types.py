@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lessons_kb.calls.arguments import digest_arguments
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Check, Hit, Preflight
-from lessons_kb.on_demand import PACK_LESSONS, load
+from lessons_kb.on_demand import PREFLIGHT_BLOCK, load
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 from lessons_kb.values import frozen, mutable, replace
 
@@ -189,7 +189,7 @@ class Capabilities(AgentTraits):
 
         ``name`` returns the name of a card in the block, by default its id.
         """
-        packed: Preflight = load(PACK_LESSONS).pack(
+        packed: Preflight = load(PREFLIGHT_BLOCK).pack(
             hits,
             [],
             query="",

@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import InputError
-from lessons_kb.ledger.given import card_digest, find_cards, note_taken
+from lessons_kb.ledger.given import CardInBrain, card_digest, find_cards, note_taken
 from lessons_kb.ledger.session_memory import GivenCard, SessionMemory, lend_memory
 from lessons_kb.ledger.withheld import is_withheld
-from lessons_kb.model import DONE, OPENED, Card, Event
-from lessons_kb.on_demand import TITLES, load
+from lessons_kb.model import DONE, OPENED, Event
+from lessons_kb.on_demand import FIND_TITLES, load
 from lessons_kb.store.handles import find_handled
 from lessons_kb.store.scan import SUFFIXES
 
 if TYPE_CHECKING:
     from lessons_kb.session.state import Hook
 
-Found = tuple[Brain, Card]
 _SHOW = r"\blessons show ([^\s;&|-][^\s;&|]*)"
 
 
-def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
+def find_opened(hook: Hook, calls: Iterable[Event]) -> list[CardInBrain]:
     """Return the cards whose files the calls have read, or that ``lessons show`` has printed."""
     files: list[str] = []
     names: set[str] = set()
@@ -40,7 +39,7 @@ def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
     if hook.event.posted or not (files or names):
         return []
     handled = list(filter(None, map(find_handled, names)))
-    opened: list[Found] = []
+    opened: list[CardInBrain] = []
     for brain in hook.brains.members:
         ids = _find_files(brain, files)
         card_paths = brain.read(lambda index: index.catalogue.numbers()) if names else ()
@@ -61,11 +60,13 @@ def _find_files(brain: Brain, paths: Sequence[str]) -> set[str]:
     """Return the ids of the brain's cards among some files."""
     if not paths:
         return set()
-    find_card = load(TITLES).find_card
+    find_card = load(FIND_TITLES).find_card
     return set(filter(None, (find_card(brain, path) for path in paths)))
 
 
-def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, at: float) -> None:
+def note_opened(
+    state: SessionMemory, session: str, found: Sequence[CardInBrain], *, at: float
+) -> None:
     """Record that a session has read cards. These cards count as given in this turn.
 
     Cards that may not be injected are skipped.
@@ -90,7 +91,7 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
         state.note_given([GivenCard(brain.root, card.id)])
 
 
-def open_for(session: str, brains: Brains, found: Found, *, asked_by: str) -> None:
+def open_for(session: str, brains: Brains, found: CardInBrain, *, asked_by: str) -> None:
     """Record that one of our commands or tools shows a card to ``session``, or to no session if it
     is "".
 

@@ -23,12 +23,19 @@ from lessons_kb.ledger.session_memory import (
     SessionMemory,
 )
 from lessons_kb.model import SERVED, Event, Hit, Preflight
-from lessons_kb.on_demand import DRAFT_FILES, PACK_ALL, SESSION_TITLES, SHARED_SERVER, TITLES, load
+from lessons_kb.on_demand import (
+    ALL_CARDS,
+    DRAFT_FILES,
+    FIND_TITLES,
+    SESSION_TITLES,
+    SHARED_SERVER,
+    load,
+)
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, journal_events, read_missed
-from lessons_kb.session.state import Hook, is_kept_back
+from lessons_kb.session.state import Hook, note_if_withheld
 from lessons_kb.store.journal import AT_PROMPT, redact_event, redact_record
 from lessons_kb.store.locations import state_home, user_settings_path
 from lessons_kb.store.session_notes import note_first
@@ -110,7 +117,11 @@ class _Delivered:
 def _find_content(
     hook: Hook, brains: Brains, settings: Settings, server: ServerQuery | None
 ) -> _Content:
-    """Find the texts for a prompt, including the server's lessons. Nothing is recorded."""
+    """Find the texts for a prompt, including the server's lessons.
+
+    Withheld lessons are recorded, and the files that the titles need are written. What is given is
+    recorded later.
+    """
     event, can = hook.event, hook.can
 
     def find_file(brain: Brain, hit: Hit) -> str:
@@ -119,7 +130,7 @@ def _find_content(
         """
         if event.posted or SERVED in hit.card.id:
             return ""
-        titles = load(TITLES)
+        titles = load(FIND_TITLES)
         file = titles.find_place(brains, brain, hit.card.id, hook.access)
         if not file:
             return ""
@@ -146,7 +157,7 @@ def _find_content(
     titles = ""
     if needs_titles and can.lasting and not can.repeats_start:
         titles = load(SESSION_TITLES).find_titles(hook, brains)
-    has_all_titles = bool(titles) and load(TITLES).is_whole(titles)
+    has_all_titles = bool(titles) and load(FIND_TITLES).is_whole(titles)
     draft_line = _describe_draft(hook) if hook.state.drafts else ""
     return _Content(
         block=block,
@@ -161,7 +172,7 @@ def _find_trial_content(hook: Hook) -> _Content:
     """Return the texts for a prompt in a trial of moments: all cards, or nothing."""
     block, homes = Preflight(text=""), dict[tuple[str, str], Brain]()
     if hook.event.moment == AT_PROMPT:
-        all_cards = load(PACK_ALL).pack_all(hook)
+        all_cards = load(ALL_CARDS).pack_all(hook)
         block, homes = all_cards.block, all_cards.homes
     return _Content(block=block, homes=homes, titles="", has_all_titles=False, draft_line="")
 
@@ -330,7 +341,7 @@ def _answer_from_server(
     settings = PreflightSettings()
     brain = hook.brains.members[0]
     served = server.collect() if server is not None else ()
-    hits = [hit for hit in served if not is_kept_back(hook, brain, hit.card)]
+    hits = [hit for hit in served if not note_if_withheld(hook, brain, hit.card)]
     block = hook.can.pack_known(hits[: settings.max_lessons], settings)
     with _new_turn(hook, prompt, missed) as state:
         if state is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.ledger.session_memory import SessionMemory
 from lessons_kb.model import Event, Signal
-from lessons_kb.on_demand import READ_RECORD, WATCH_CALLS, load
+from lessons_kb.on_demand import AGENT_RECORD, SESSION_GUARDS, load
 from lessons_kb.session.event_types import HookEvent
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_tail
@@ -62,7 +62,7 @@ def read_missed(hook: Hook) -> Missed:
     event = hook.event
     if not hook.can.hooked_tools or not event.transcript:
         return Missed()
-    missed: Missed = load(READ_RECORD).read_new(hook)
+    missed: Missed = load(AGENT_RECORD).read_new(hook)
     return missed
 
 
@@ -79,7 +79,7 @@ def as_seen(events: Iterable[Event], part: str) -> list[Seen]:
     """
     rows = [(event, redact_event(event)) for event in events]
     if rows:
-        load(WATCH_CALLS)  # here, because ``journal_events`` must not import within a transaction
+        load(SESSION_GUARDS)  # here, because a transaction must not import
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
 
 
@@ -129,5 +129,5 @@ def _read_watch(stored: str, scope: str) -> Watch:
     state: object = None
     with contextlib.suppress(ValueError):
         state = json.loads(stored or "null")
-    watch: Watch = load(WATCH_CALLS).Watch.from_state(state, scope=scope)
+    watch: Watch = load(SESSION_GUARDS).Watch.from_state(state, scope=scope)
     return watch

@@ -10,7 +10,7 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.titles import is_whole
 from lessons_kb.ledger.session_memory import AGAIN, BLOCK, START, SessionMemory
 from lessons_kb.ledger.withheld import is_withholding
-from lessons_kb.on_demand import PACK_ALL, load
+from lessons_kb.on_demand import ALL_CARDS, load
 from lessons_kb.outcome.why import find_withheld_before
 from lessons_kb.session import prompt
 from lessons_kb.session.event_types import NOTHING, Answer
@@ -47,7 +47,7 @@ def answer(hook: Hook) -> Answer:
     if event.takes_context and not event.moment:
         titles = find_titles(hook)
     elif event.takes_context and event.moment == AT_START:
-        all_cards = load(PACK_ALL).pack_all(hook)
+        all_cards = load(ALL_CARDS).pack_all(hook)
     withheld = _tell_withheld(hook)
     with hook.transaction() as state:
         if not _is_first_report(hook, state):

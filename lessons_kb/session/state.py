@@ -15,7 +15,7 @@ from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.ledger.session_memory import SessionMemory, WaitingText, lend_memory, read_memory
 from lessons_kb.ledger.withheld import is_withheld
 from lessons_kb.model import SERVED, Card, Event, Hit
-from lessons_kb.on_demand import TITLES, load
+from lessons_kb.on_demand import FIND_TITLES, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.journal import Journal
@@ -105,7 +105,7 @@ class Hook:
     def access(self) -> Access:
         """The access of the agent: the files that it reads without asking the user."""
         can = self.can
-        access: Access = load(TITLES).Access(
+        access: Access = load(FIND_TITLES).Access(
             directory=self.working_directory,
             outside=can.reads_outside,
             ignored=can.reads_ignored,
@@ -164,6 +164,6 @@ class Hook:
             self.brains.close()
 
 
-def is_kept_back(hook: Hook, brain: Brain, card: Card) -> bool:
+def note_if_withheld(hook: Hook, brain: Brain, card: Card) -> bool:
     """Return whether a lesson is withheld from the session. If so, the ledger records this."""
     return is_withheld(brain, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)

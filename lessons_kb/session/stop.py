@@ -10,7 +10,7 @@ from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import BLOCK
 from lessons_kb.model import CONTRADICTED, DENIED, Card, Check, Evidence
-from lessons_kb.on_demand import PACK_ALL, RENDER, SHARED_SERVER, load
+from lessons_kb.on_demand import ALL_CARDS, RENDER, SHARED_SERVER, load
 from lessons_kb.outcome.post_check import (
     check_answer,
     count_items,
@@ -65,7 +65,7 @@ def _end_turn(hook: Hook) -> Answer:
         # The model has not seen lessons that are still waiting for an event.
         waits = any(text.about == BLOCK for text in state.waiting)
         cards = [] if waits else state.cards
-    all_cards = load(PACK_ALL).pack_all(hook) if event.moment == AFTER_IGNORED else None
+    all_cards = load(ALL_CARDS).pack_all(hook) if event.moment == AFTER_IGNORED else None
     if all_cards is not None:
         cards = all_cards.cards
     look = "" if event.posted else hook.scope

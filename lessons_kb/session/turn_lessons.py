@@ -16,13 +16,14 @@ from lessons_kb.errors import LessonsError
 from lessons_kb.find.detection import Detected, is_card_file
 from lessons_kb.find.search import find_lessons
 from lessons_kb.ledger.given import (
+    CardInBrain,
     find_known,
     is_in_context,
     note_given,
 )
 from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.model import RULE, SERVED, Card, Hit, Preflight, Query
-from lessons_kb.on_demand import PACK_LESSONS, load
+from lessons_kb.on_demand import PREFLIGHT_BLOCK, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, has_enough_names, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
@@ -46,10 +47,8 @@ _FEW = 3
 _LEAST_CARDS = 16
 """The minimum size of a brain in the calculation. A few cards do not show how rare a name is."""
 
-Found = tuple[Brain, Card]
 
-
-def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> list[Found]:
+def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> list[CardInBrain]:
     """Return the lessons with advice for some changes, best first.
 
     A change shares words with many lessons of its repository, so words are not sufficient. The
@@ -61,7 +60,7 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
     parts = [f"{change.path}\n{change.before}\n{change.after}" for change in changed]
     text = "\n".join(parts)[:_MAX_TEXT]
     names = find_names(text)
-    lessons: list[Found] = []
+    lessons: list[CardInBrain] = []
     if not _may_be_due(brains, names, hook.state):
         return lessons
     for rank, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
@@ -105,7 +104,7 @@ def _find_removed(changes: Sequence[Change]) -> set[str]:
     return before - find_names("\n".join(change.after for change in changes))
 
 
-def find_for_error(hook: Hook, text: str) -> list[Found]:
+def find_for_error(hook: Hook, text: str) -> list[CardInBrain]:
     """Return a list with the lesson for an error, or an empty list if there is no such lesson."""
     for brain, hit, at_prompt in _search(hook.brains, text, hook.state):
         if is_sure(hit.confidence, at_prompt=at_prompt):
@@ -167,7 +166,7 @@ class LessonLimits:
 
 def read_limits(brains: Brains) -> LessonLimits:
     """Return the limits in the settings of the brains, and open their journals."""
-    load(PACK_LESSONS)  # an import reads files
+    load(PREFLIGHT_BLOCK)  # an import reads files
     after = {}
     for brain in brains.members:
         _ = brain.hook_journal  # opens it
@@ -176,7 +175,7 @@ def read_limits(brains: Brains) -> LessonLimits:
 
 
 def give(
-    hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
+    hook: Hook, limits: LessonLimits, found: Collection[CardInBrain], *, counted: bool = True
 ) -> tuple[Preflight, list[GivenCard]]:
     """Return a block of cards, and the cards in it. The journal records these cards as given.
 

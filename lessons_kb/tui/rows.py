@@ -35,7 +35,7 @@ from lessons_kb.mining.draft_text import (
     split_evidence,
 )
 from lessons_kb.model import NOTE, Card, Document, Finding
-from lessons_kb.on_demand import JUDGE_CARDS, STATISTICS, load
+from lessons_kb.on_demand import FRESHNESS_REFRESH, OUTCOME_STATS, load
 from lessons_kb.process.clock import today
 from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
@@ -341,7 +341,7 @@ class RowSource:
         rows: list[Row] = []
         for number, brain in enumerate(self.brains.members):
             if brain.has_new_project():
-                load(JUDGE_CARDS).refresh_standings(brain)
+                load(FRESHNESS_REFRESH).refresh_standings(brain)
             cards, findings, files = brain.read(_list_all)
             troubles = Counter(finding.path for finding in findings if finding.level != "info")
             rows += [
@@ -364,7 +364,7 @@ class RowSource:
 
     def load_effects(self) -> bool:
         """Measure the effect of each card for later rows. Return whether there are any cards."""
-        overview = load(STATISTICS).Stats(self.brains).overview()
+        overview = load(OUTCOME_STATS).Stats(self.brains).overview()
         self._effects = {effect.name: effect for effect in overview.effects}
         return bool(self._effects)
 

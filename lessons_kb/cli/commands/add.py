@@ -36,7 +36,7 @@ from lessons_kb.cli.write_card import (
 )
 from lessons_kb.errors import Contradiction, DuplicateCard, Incomplete, InputError
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import COMPARE_CARDS, PROPOSE_DRAFT, load
+from lessons_kb.on_demand import COLLECTION_DRAFTS, COMPARE_CARDS, load
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 _OPTION_FOR = {
@@ -100,7 +100,7 @@ def _propose(brains: Brains, title: str, chosen: CardOptions) -> None:
         raise InputError("--draft takes a title and options, not a card on stdin")
     details = chosen.as_details()
     patterns = [{pattern.kind: pattern.text} for pattern in details.pop("detect")]
-    drafts = load(PROPOSE_DRAFT).Drafts(brains)
+    drafts = load(COLLECTION_DRAFTS).Drafts(brains)
     draft = drafts.propose(title, detect=patterns, **details)
     duplicates = drafts.find_near_duplicates(draft)
     if options().json:

@@ -9,7 +9,7 @@ from typer import Argument
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.output import options, print_json
 from lessons_kb.errors import StorageError
-from lessons_kb.on_demand import SERVE_HOOKS, load
+from lessons_kb.on_demand import SERVICE_DAEMON, load
 from lessons_kb.service import daemon_client as hook_daemon
 
 
@@ -29,7 +29,7 @@ def daemon(
         if hook_daemon.ask_daemon(hook_daemon.STATUS) is not None:
             print("the daemon is already running; see `lessons daemon status`")
         else:
-            exit_code = load(SERVE_HOOKS).serve()
+            exit_code = load(SERVICE_DAEMON).serve()
             if exit_code:
                 raise StorageError(
                     hook_daemon.find_obstacle() or hook_daemon.read_record().get("error", "")

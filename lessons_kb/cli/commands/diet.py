@@ -43,7 +43,7 @@ from lessons_kb.diet.transaction import apply_diet, recover, undo_diet
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import CHECK_ANSWERS, COMPLETE_DRAFTS, load
+from lessons_kb.on_demand import COMPLETE_DRAFTS, WRITERS_COMPLETE, load
 from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.files import is_inside
 from lessons_kb.store.locks import hold_diet
@@ -266,7 +266,7 @@ def _propose(
 
     ask = load(COMPLETE_DRAFTS).open_ask(agent, prompts, "rule", schema=CONDITION_SCHEMA, yes=yes)
     with interrupt_by_signals(), draw_progress("reading") as show:
-        load(CHECK_ANSWERS).put_all(prompts, ask, check, progress=show)
+        load(WRITERS_COMPLETE).put_all(prompts, ask, check, progress=show)
     proposed = {}
     for place, name in enumerate(prompts):
         condition = conditions.get(name)
@@ -283,7 +283,7 @@ def _improve(diet: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> 
     texts = {f"diet-{number}": move.text for number, move in enumerate(moves, 1)}
     ask = load(COMPLETE_DRAFTS).open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
     with interrupt_by_signals(), draw_progress("writing") as show:
-        improve = load(CHECK_ANSWERS).improve
+        improve = load(WRITERS_COMPLETE).improve
         fuller = improve(open_brain(), texts, prompts, ask, files=diet.tracked, progress=show)
     return [replace(move, text=text) for move, text in zip(moves, fuller, strict=True)]
 

@@ -13,7 +13,7 @@ from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.errors import InputError
 from lessons_kb.find.calibrate import calibrate
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import JUDGE_CARDS, WATCH_FILES, load
+from lessons_kb.on_demand import FRESHNESS_REFRESH, WATCH_FILES, load
 from lessons_kb.text.sanitize import counted
 
 
@@ -47,7 +47,7 @@ def index(
             brain.encode(show)
     for brain in brains.members:
         if brain.has_new_project():
-            load(JUDGE_CARDS).refresh_standings(brain)
+            load(FRESHNESS_REFRESH).refresh_standings(brain)
     calibrate(brains, by_meaning=True)
     data = []
     lines = []

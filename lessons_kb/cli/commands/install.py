@@ -13,7 +13,7 @@ from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import DryRun
 from lessons_kb.cli.server_settings import set_server
 from lessons_kb.errors import InputError
-from lessons_kb.on_demand import EXPORT_RULES, WRITE_CLOUD_SETUP, load
+from lessons_kb.on_demand import CLOUD_SETUP, EXPORT_RULES, load
 
 _IN_CLOUDS = [name for name, row in AGENTS.items() if row.cloud_template]
 
@@ -90,7 +90,7 @@ def install(
         rules.export_rules("skill", rules.BUDGET, check=dry_run)
         return
     if cloud:
-        load(WRITE_CLOUD_SETUP).write_cloud_setup(cloud, dry_run=dry_run)
+        load(CLOUD_SETUP).write_cloud_setup(cloud, dry_run=dry_run)
         return
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")

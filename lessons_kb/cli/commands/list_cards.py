@@ -14,7 +14,7 @@ from lessons_kb.cli.output import options, print_json, print_table, say, termina
 from lessons_kb.cli.untrusted_cards import open_to_read
 from lessons_kb.collection.lookup import CardLookup, names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
-from lessons_kb.on_demand import JUDGE_CARDS, load
+from lessons_kb.on_demand import FRESHNESS_REFRESH, load
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import age
 
@@ -87,7 +87,7 @@ def list_cards(
     brains, untrusted = open_to_read()
     for brain in brains.members if stale else ():
         brain.refresh()
-        load(JUDGE_CARDS).refresh_standings(brain)
+        load(FRESHNESS_REFRESH).refresh_standings(brain)
     today = read_today().isoformat()
     by_alias = CardLookup(brains).list_aliased()
     every_card = [card for _alias, card in by_alias]

@@ -24,7 +24,7 @@ from lessons_kb.errors import Untrusted
 from lessons_kb.find.block import RetrievalOptions
 from lessons_kb.find.block import preflight as make_block
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.on_demand import READ_DIFF, WHY, load
+from lessons_kb.on_demand import DIFF_EVIDENCE, WHY, load
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.text.sanitize import shell_word
@@ -70,7 +70,7 @@ def preflight(
         text = read_text(prompt or [], what="prompt")
         paths = tuple(path or ())
     else:
-        change = load(READ_DIFF).read_change(brains, diff)
+        change = load(DIFF_EVIDENCE).read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
     request = RetrievalOptions(

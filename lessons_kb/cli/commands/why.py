@@ -20,7 +20,7 @@ from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import SERVED, as_data
-from lessons_kb.on_demand import CARD_ORIGIN, EDIT_CARDS, load
+from lessons_kb.on_demand import CARD_EDITS, CARD_ORIGIN, load
 from lessons_kb.outcome.near_miss import find_missed, find_near_miss
 from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_why
 from lessons_kb.preflight.block import footer
@@ -49,7 +49,7 @@ def _offer(brains: Brains, near_miss: Verdict, prompt: str) -> None:
 
 def _teach(brains: Brains, name: str, prompt: str) -> None:
     """Add a prompt to a card's symptoms, and print a confirmation."""
-    card = load(EDIT_CARDS).CardEdits(brains).teach(name, "symptoms", prompt)
+    card = load(CARD_EDITS).CardEdits(brains).teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(shorten_prompt(prompt))}\u201d")
 
 
