@@ -12,7 +12,7 @@ from lessons_kb.version import __version__ as __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lessons_kb.errors import LessonsError as LessonsError
-    from lessons_kb.library import Library as Library
+    from lessons_kb.library import Brain as Brain
     from lessons_kb.model import Card as Card
     from lessons_kb.model import Check as Check
     from lessons_kb.model import CheckedItem as CheckedItem

@@ -1,5 +1,8 @@
 """What a user of the library may rely on."""
 
+import ast
+from pathlib import Path
+
 import lessons_kb
 from lessons_kb.library import Library
 
@@ -19,3 +22,10 @@ def test_every_name_can_be_had():
 
 def test_an_unknown_name_is_an_attribute_error():
     assert not hasattr(lessons_kb, "Nothing")
+
+
+def test_a_type_checker_finds_each_public_name():
+    tree = ast.parse(Path(lessons_kb.__file__).read_text("utf-8"))
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    names = {alias.asname for node in checked.body for alias in node.names}
+    assert names == set(lessons_kb.__all__)

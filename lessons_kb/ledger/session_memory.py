@@ -187,10 +187,8 @@ class SessionMemory:
     cards: list[GivenCard] = field(default_factory=list)
     near: list[NearHit] = field(default_factory=list)
     told: RepeatedAnswer | None = None
-    late: int = 0
-    """The number of lessons that changes and errors have brought in this turn. It is stored under
-    this name.
-    """
+    given_in_turn: int = 0
+    """The number of lessons that changes and errors have brought in this turn."""
     stopping: StopOrder | None = None
     """The stop order, which is set if calls continue to fail after guidance."""
     # These fields belong to calls that have not ended yet.
@@ -263,7 +261,7 @@ class SessionMemory:
         if not isinstance(data, dict):
             return memory
         for name in _NAMES:
-            value = data.get(name)
+            value = data.get(_STORED_NAMES.get(name, name))
             if value:  # every default is empty, too
                 _read_field(memory, name, value)
         return memory
@@ -282,7 +280,7 @@ class SessionMemory:
                 value = value[-most:]
             elif isinstance(value, dict):
                 value = dict([*value.items()][-most:])
-            stored[name] = value
+            stored[_STORED_NAMES.get(name, name)] = value
         return json.dumps(stored)
 
     def take_back(self, call: str) -> set[str]:
@@ -457,6 +455,8 @@ _GIVEN_IN_TURN = "late"
 _ONCE_SECONDS = 10.0
 """Seconds for which a second report of an event is expected: the timeout of our hooks."""
 _NAMES = tuple(list_fields(SessionMemory))
+_STORED_NAMES = {"given_in_turn": "late"}
+"""Mapping from a field to its name in the memory that earlier builds wrote and read."""
 _OF_A_CALL = ("shown", "asked", "refused", "question_texts", "brought", "matched", "stood_before")
 _RECORDS: Mapping[str, type[Any]] = {
     "cards": GivenCard,

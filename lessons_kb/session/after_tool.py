@@ -74,7 +74,7 @@ def answer(hook: Hook) -> Answer:
         if limits and new:
             block, given = load(TURN_LESSONS).give(hook, limits, new)
             state.note_given(given)
-            state.late += len(given)
+            state.given_in_turn += len(given)
             texts.append((BLOCK, block.text))
         context = state.deliver(texts, hook.can)
         named = tuple(state.named) if hook.can.lines else ()

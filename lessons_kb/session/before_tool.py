@@ -14,6 +14,8 @@ ask   the user is asked (1)          passes                     passes; the next
                                                                 does not is asked about
 ====  =============================  =========================  ============================
 
+A strict gate works like once. It also refuses if no decision is possible (docs/agents.md).
+
 (1) If the card has high severity; otherwise as "none". If the agent's dialog does not show the
 reason, the call is refused, and the user is asked about the next one. If nobody can answer, the
 model gets a message and the call passes. A user who declined is asked again.
@@ -220,7 +222,7 @@ def _prepare(hook: Hook, call: CallEffects, can: Capabilities) -> _Prepared | No
     concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
     concerns = list(filter(may_be_given, concerns))
     new_lessons = [lesson for lesson in for_change if not is_in_context(known, *lesson)]
-    too_many = new_lessons[MOST - hook.state.late :]
+    too_many = new_lessons[MOST - hook.state.given_in_turn :]
     for_change = [
         lesson
         for lesson in for_change
@@ -483,7 +485,7 @@ def _give_cards(
     state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
     known = find_known(prepared.limits.reinject_after, event.context_id)
     for_change = state.note_in_turn(event.id, prepared.for_change)
-    state.late += sum(not is_in_context(known, *lesson) for lesson in for_change)
+    state.given_in_turn += sum(not is_in_context(known, *lesson) for lesson in for_change)
     cards |= dict.fromkeys(for_change, True)
     repeatable = [lesson for lesson, is_useful in cards.items() if is_useful]
     repeated = [lesson for lesson in repeatable if is_in_context(known, *lesson)][:MOST]

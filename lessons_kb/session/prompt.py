@@ -268,7 +268,7 @@ def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemo
         if not is_new and not event.again:
             yield None
             return
-        state.prompt_unseen, state.late = True, 0
+        state.prompt_unseen, state.given_in_turn = True, 0
         state.stopping, state.near, state.cards = None, [], []
         if not event.part:
             state.spawned = []  # the rest belongs to calls that the user declined

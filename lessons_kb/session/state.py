@@ -52,7 +52,7 @@ class Hook:
         self.event, self.can = event, can
         self.look, self.find = look, find
         self.occasion = "prompt"
-        """The occasion for which lessons are due; see ``Occasion.occasion``."""
+        """The occasion for which lessons are due; see ``model.Occasion.occasion``."""
         self.brains = _NO_BRAINS
         """The trusted brains, which are empty before ``open_brains`` is called."""
         self.refused: list[Held] = []

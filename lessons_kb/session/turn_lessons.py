@@ -117,7 +117,11 @@ def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[B
 
     Yield nothing if the turn already has MOST lessons.
     """
-    if state.late >= MOST or not text.strip() or not brains.members[0].settings.hooks.during_turn:
+    if (
+        state.given_in_turn >= MOST
+        or not text.strip()
+        or not brains.members[0].settings.hooks.during_turn
+    ):
         return
     if not all(brain.ensure_indexed() for brain in brains.members):
         return  # a hook does not wait for a complete index
